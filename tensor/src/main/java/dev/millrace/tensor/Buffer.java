@@ -1,0 +1,100 @@
+package dev.millrace.tensor;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * A block of native memory that several tensors may share. It starts with one reference; when the
+ * last is released it goes back to where it came from and must not be touched again.
+ *
+ * <p>Threading: retain and release may be called from any thread. The bytes have no lock of their
+ * own.
+ */
+public final class Buffer {
+  /** What becomes of a buffer nobody refers to any more. */
+  @FunctionalInterface
+  public interface Owner {
+    void reclaim(Buffer buffer);
+  }
+
+  private static final VarHandle REFERENCES;
+
+  static {
+    try {
+      REFERENCES = MethodHandles.lookup().findVarHandle(Buffer.class, "references", int.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private final MemorySegment memory;
+  private final Owner owner;
+
+  /** Which free list of the pool this belongs to; -1 for memory from elsewhere. */
+  final int sizeClass;
+
+  private volatile int references = 1;
+
+  private Buffer(MemorySegment memory, Owner owner, int sizeClass) {
+    this.memory = memory;
+    this.owner = owner;
+    this.sizeClass = sizeClass;
+  }
+
+  static Buffer pooled(MemorySegment memory, Owner owner, int sizeClass) {
+    return new Buffer(memory, owner, sizeClass);
+  }
+
+  /**
+   * A buffer over memory from elsewhere, for example a mapped file; {@code owner} is told when it
+   * is no longer used. The segment is re-made from its address so that loops see one class of
+   * segment; whoever owns the memory must keep it valid until then.
+   */
+  public static Buffer over(MemorySegment memory, Owner owner) {
+    if (!memory.isNative()) {
+      throw new IllegalArgumentException("a buffer needs native memory");
+    }
+    MemorySegment plain = MemorySegment.ofAddress(memory.address()).reinterpret(memory.byteSize());
+    return new Buffer(plain, owner, -1);
+  }
+
+  /** All of the memory; a tensor in it may be shorter. */
+  public MemorySegment memory() {
+    return memory;
+  }
+
+  public long capacityBytes() {
+    return memory.byteSize();
+  }
+
+  public int references() {
+    return references;
+  }
+
+  /** Whether the caller's is the only reference, so that writing disturbs nobody. */
+  public boolean isUnshared() {
+    return references == 1;
+  }
+
+  public void retain() {
+    int before = (int) REFERENCES.getAndAdd(this, 1);
+    if (before <= 0) {
+      throw new IllegalStateException("buffer used after its last release");
+    }
+  }
+
+  public void release() {
+    int before = (int) REFERENCES.getAndAdd(this, -1);
+    if (before == 1) {
+      owner.reclaim(this);
+    } else if (before <= 0) {
+      throw new IllegalStateException("buffer released more often than retained");
+    }
+  }
+
+  /** For the pool: from free back to one reference. */
+  void revive() {
+    references = 1;
+  }
+}
