@@ -1,0 +1,183 @@
+package dev.millrace.graph;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.tensor.Shape;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A dataflow graph: nodes in the order in which they were added, each with a unique name. A graph
+ * only grows. Mistakes in a node (unknown op, wrong types, impossible shapes) surface when it is
+ * added.
+ *
+ * <p>Threading: adding nodes and reading them may happen on different threads; a reader sees the
+ * nodes added before {@link #nodes} was called.
+ */
+public final class Graph {
+  private final OpRegistry registry;
+  private final List<Node> nodes = new ArrayList<>();
+  private final Map<String, Node> byName = new HashMap<>();
+
+  /** Names handed out or seen, with the next suffix to try; lower case, as TensorFlow does. */
+  private final Map<String, Integer> names = new HashMap<>();
+
+  private final Map<String, List<Object>> collections = new HashMap<>();
+  private long seed;
+  private boolean seeded;
+
+  /** An empty graph of ops from {@code registry}. */
+  public Graph(OpRegistry registry) {
+    this.registry = registry;
+  }
+
+  public OpRegistry registry() {
+    return registry;
+  }
+
+  /** The nodes so far, oldest first. */
+  public synchronized List<Node> nodes() {
+    return Collections.unmodifiableList(new ArrayList<>(nodes));
+  }
+
+  public synchronized int size() {
+    return nodes.size();
+  }
+
+  /** The node with this name, or null. */
+  public synchronized Node find(String name) {
+    return byName.get(name);
+  }
+
+  /** The node with this name; an error that names the closest one if there is none. */
+  public Node node(String name) {
+    Node n = find(name);
+    if (n == null) {
+      throw new MillraceException(
+          dev.millrace.base.Code.NOT_FOUND,
+          "There is no node '"
+              + name
+              + "' in the graph ("
+              + size()
+              + " nodes)."
+              + Closest.hint(name, nodes().stream().map(Node::name).toList()));
+    }
+    return n;
+  }
+
+  /** The output with this name, {@code node:index} or just {@code node} for output 0. */
+  public Output output(String name) {
+    int colon = name.lastIndexOf(':');
+    if (colon < 0) {
+      return node(name).output(0);
+    }
+    try {
+      return node(name.substring(0, colon)).output(Integer.parseInt(name.substring(colon + 1)));
+    } catch (NumberFormatException e) {
+      throw MillraceException.invalid(
+          "'%s' is not the name of an output; those read node:index, such as 'loss:0'.", name);
+    }
+  }
+
+  /** A list kept under a name, such as the trainable variables; created when first asked for. */
+  public synchronized List<Object> collection(String key) {
+    return collections.computeIfAbsent(key, k -> new ArrayList<>());
+  }
+
+  /** Sets the graph's random seed, from which ops without a seed of their own derive theirs. */
+  public synchronized void setSeed(long seed) {
+    this.seed = seed;
+    this.seeded = true;
+  }
+
+  public synchronized boolean hasSeed() {
+    return seeded;
+  }
+
+  public synchronized long seed() {
+    return seed;
+  }
+
+  /** A name no node has: {@code wanted} itself or with the first free suffix {@code _1, _2, ...} */
+  synchronized String uniqueName(String wanted, boolean mark) {
+    String key = wanted.toLowerCase(java.util.Locale.ROOT);
+    Integer next = names.get(key);
+    if (next == null) {
+      if (mark) {
+        names.put(key, 1);
+      }
+      return wanted;
+    }
+    int i = next;
+    String candidate = wanted + "_" + i;
+    while (names.containsKey(candidate.toLowerCase(java.util.Locale.ROOT))) {
+      candidate = wanted + "_" + ++i;
+    }
+    if (mark) {
+      names.put(key, i + 1);
+      names.put(candidate.toLowerCase(java.util.Locale.ROOT), 1);
+    }
+    return candidate;
+  }
+
+  /**
+   * Adds a node. {@code attrs} holds what was given or derived; defaults are filled in here, types
+   * are checked and shapes inferred. Inputs may be null where {@link #connectBackEdge} will follow.
+   */
+  public synchronized Node add(
+      String name,
+      Op op,
+      String device,
+      Map<String, AttrValue> attrs,
+      List<Output> inputs,
+      List<Node> controlInputs) {
+    if (byName.containsKey(name)) {
+      throw MillraceException.invalid(
+          "There is a node '%s' already (%s); node names are unique.", name, byName.get(name));
+    }
+    Map<String, AttrValue> complete = op.complete(name, attrs);
+    op.checkInputs(name, complete, inputs);
+    Node node = new Node(this, nodes.size(), name, op, device, complete, inputs, controlInputs);
+    if (!inputs.contains(null)) {
+      inferShapes(node);
+    }
+    nodes.add(node);
+    byName.put(name, node);
+    names.putIfAbsent(name.toLowerCase(java.util.Locale.ROOT), 1);
+    return node;
+  }
+
+  /** Connects the back edge of a loop, left open (null) when {@code node} was added. */
+  public synchronized void connectBackEdge(Node node, int input, Output source) {
+    if (node.input(input) != null) {
+      throw MillraceException.invalid("Input %d of '%s' is connected already.", input, node.name());
+    }
+    if (source.dtype() != node.output(0).dtype()) {
+      throw MillraceException.invalid(
+          "The back edge from '%s' into '%s' is %s; the loop variable is %s.",
+          source.name(), node.name(), source.dtype(), node.output(0).dtype());
+    }
+    node.connectBackEdge(input, source);
+  }
+
+  private void inferShapes(Node node) {
+    List<Shape> shapes;
+    try {
+      shapes = node.op().shapes(new ShapeContext(node));
+    } catch (MillraceException e) {
+      throw e.withMessage(node.op().name() + " '" + node.name() + "': " + e.getMessage());
+    }
+    if (shapes.size() != node.outputCount()) {
+      throw new IllegalStateException(
+          node + ": " + shapes.size() + " shapes for " + node.outputCount() + " outputs");
+    }
+    for (int i = 0; i < shapes.size(); i++) {
+      node.output(i).refineShape(shapes.get(i));
+    }
+  }
+}

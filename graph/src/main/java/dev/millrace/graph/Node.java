@@ -1,0 +1,246 @@
+package dev.millrace.graph;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * An op at work in a graph: its name, inputs, attributes and wished-for device. Attributes the
+ * builder left out have the op's defaults.
+ *
+ * <p>Threading: fixed once added, but for the back edges of a loop, which are set while the graph
+ * is still being built.
+ */
+public final class Node {
+  private final Graph graph;
+  private final int id;
+  private final String name;
+  private final Op op;
+  private final String device;
+  private final Map<String, AttrValue> attrs;
+  private final Output[] inputs;
+  private final List<Node> controlInputs;
+  private final Output[] outputs;
+
+  Node(
+      Graph graph,
+      int id,
+      String name,
+      Op op,
+      String device,
+      Map<String, AttrValue> attrs,
+      List<Output> inputs,
+      List<Node> controlInputs) {
+    this.graph = graph;
+    this.id = id;
+    this.name = name;
+    this.op = op;
+    this.device = device;
+    this.attrs = attrs;
+    this.inputs = inputs.toArray(new Output[0]);
+    this.controlInputs = List.copyOf(controlInputs);
+    List<Op.TypedArg> types = op.outputTypes(attrs);
+    this.outputs = new Output[types.size()];
+    for (int i = 0; i < outputs.length; i++) {
+      outputs[i] = new Output(this, i, types.get(i).dtype(), types.get(i).isRef());
+    }
+  }
+
+  public Graph graph() {
+    return graph;
+  }
+
+  /** Its position in the order in which nodes were added. */
+  public int id() {
+    return id;
+  }
+
+  public String name() {
+    return name;
+  }
+
+  public Op op() {
+    return op;
+  }
+
+  /** The device asked for, possibly partial or empty. */
+  public String device() {
+    return device;
+  }
+
+  public Map<String, AttrValue> attrs() {
+    return Collections.unmodifiableMap(attrs);
+  }
+
+  public int inputCount() {
+    return inputs.length;
+  }
+
+  /** Data input {@code i}; null only for a loop's back edge that is not connected yet. */
+  public Output input(int i) {
+    return inputs[i];
+  }
+
+  public List<Output> inputs() {
+    return Collections.unmodifiableList(java.util.Arrays.asList(inputs));
+  }
+
+  public List<Node> controlInputs() {
+    return controlInputs;
+  }
+
+  public int outputCount() {
+    return outputs.length;
+  }
+
+  public Output output(int i) {
+    if (i < 0 || i >= outputs.length) {
+      throw MillraceException.invalid(
+          "%s '%s' has %d outputs; there is no output %d.", op.name(), name, outputs.length, i);
+    }
+    return outputs[i];
+  }
+
+  /** The only output. */
+  public Output output() {
+    if (outputs.length != 1) {
+      throw MillraceException.invalid(
+          "%s '%s' has %d outputs; name the one that is meant.", op.name(), name, outputs.length);
+    }
+    return outputs[0];
+  }
+
+  public List<Output> outputs() {
+    return List.of(outputs);
+  }
+
+  /** The outputs that belong to the output argument called {@code arg}. */
+  public List<Output> outputs(String arg) {
+    int from = 0;
+    for (Op.Arg a : op.outputs()) {
+      int n = a.count(attrs);
+      if (a.name().equals(arg)) {
+        return List.of(outputs).subList(from, from + n);
+      }
+      from += n;
+    }
+    throw MillraceException.invalid("%s has no output called '%s'.", op.name(), arg);
+  }
+
+  /** Connects a loop's back edge. */
+  void connectBackEdge(int i, Output source) {
+    inputs[i] = source;
+  }
+
+  // ---- attributes by type ----
+
+  public boolean hasAttr(String attr) {
+    return attrs.containsKey(attr);
+  }
+
+  public AttrValue attr(String attr) {
+    AttrValue v = attrs.get(attr);
+    if (v == null) {
+      throw MillraceException.invalid("%s '%s' has no attribute '%s'.", op.name(), name, attr);
+    }
+    return v;
+  }
+
+  private <T extends AttrValue> T attr(String attr, Class<T> kind) {
+    AttrValue v = attr(attr);
+    if (!kind.isInstance(v)) {
+      throw MillraceException.invalid(
+          "%s '%s': attribute '%s' is %s, which is not of kind %s.",
+          op.name(), name, attr, v, kind.getSimpleName());
+    }
+    return kind.cast(v);
+  }
+
+  public boolean booleanAttr(String attr) {
+    return attr(attr, AttrValue.Bool.class).value();
+  }
+
+  public long longAttr(String attr) {
+    return attr(attr, AttrValue.Int.class).value();
+  }
+
+  public int intAttr(String attr) {
+    return Math.toIntExact(longAttr(attr));
+  }
+
+  public float floatAttr(String attr) {
+    return attr(attr, AttrValue.Real.class).value();
+  }
+
+  public String stringAttr(String attr) {
+    return attr(attr, AttrValue.Str.class).text();
+  }
+
+  public DType typeAttr(String attr) {
+    return attr(attr, AttrValue.Type.class).value();
+  }
+
+  public Shape shapeAttr(String attr) {
+    return attr(attr, AttrValue.Dims.class).value();
+  }
+
+  public Tensor tensorAttr(String attr) {
+    return attr(attr, AttrValue.Value.class).value();
+  }
+
+  public List<AttrValue> listAttr(String attr) {
+    return attr(attr, AttrValue.Many.class).values();
+  }
+
+  public long[] longsAttr(String attr) {
+    return listAttr(attr).stream().mapToLong(v -> ((AttrValue.Int) v).value()).toArray();
+  }
+
+  public List<DType> typesAttr(String attr) {
+    return listAttr(attr).stream().map(v -> ((AttrValue.Type) v).value()).toList();
+  }
+
+  public List<Shape> shapesAttr(String attr) {
+    return listAttr(attr).stream().map(v -> ((AttrValue.Dims) v).value()).toList();
+  }
+
+  public List<String> stringsAttr(String attr) {
+    return listAttr(attr).stream().map(v -> ((AttrValue.Str) v).text()).toList();
+  }
+
+  /** The nodes this one asks to be colocated with, from its {@code _class} attribute. */
+  public List<String> colocations() {
+    if (!(attrs.get("_class") instanceof AttrValue.Many list)) {
+      return List.of();
+    }
+    List<String> names = new ArrayList<>();
+    for (AttrValue v : list.values()) {
+      if (v instanceof AttrValue.Str s && s.text().startsWith("loc:@")) {
+        names.add(s.text().substring(5));
+      }
+    }
+    return names;
+  }
+
+  /** TensorFlow's short form: {@code name = Op(input, input)}. */
+  @Override
+  public String toString() {
+    StringBuilder s = new StringBuilder(name).append(" = ").append(op.name()).append('(');
+    String separator = "";
+    for (Output in : inputs) {
+      s.append(separator).append(in == null ? "?" : in.inputName());
+      separator = ", ";
+    }
+    for (Node c : controlInputs) {
+      s.append(separator).append('^').append(c.name());
+      separator = ", ";
+    }
+    return s.append(')').toString();
+  }
+}

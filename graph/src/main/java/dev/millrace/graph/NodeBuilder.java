@@ -1,0 +1,98 @@
+package dev.millrace.graph;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.DType;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A node being described. Inputs are given argument by argument in the op's order; attributes that
+ * follow from them (element types, list lengths) need not be given.
+ */
+public final class NodeBuilder {
+  private final Scope scope;
+  private final Op op;
+  private final List<List<Output>> args = new ArrayList<>();
+  private final List<Node> controls = new ArrayList<>();
+  private final Map<String, AttrValue> attrs = new LinkedHashMap<>();
+
+  NodeBuilder(Scope scope, Op op) {
+    this.scope = scope;
+    this.op = op;
+  }
+
+  public Op op() {
+    return op;
+  }
+
+  /** An attribute given so far, or null. */
+  public AttrValue attr(String name) {
+    return attrs.get(name);
+  }
+
+  /** The next argument, a single output. */
+  public NodeBuilder input(Output in) {
+    args.add(List.of(in));
+    return this;
+  }
+
+  /** The next argument, a list of outputs. */
+  public NodeBuilder inputs(List<Output> list) {
+    args.add(List.copyOf(list));
+    return this;
+  }
+
+  /** Sets an attribute; see {@link AttrValue#of} for what may be given. */
+  public NodeBuilder attr(String name, Object value) {
+    attrs.put(name, AttrValue.of(value));
+    return this;
+  }
+
+  /** The node runs only after {@code node}. */
+  public NodeBuilder control(Node node) {
+    controls.add(node);
+    return this;
+  }
+
+  /** Adds the node to the graph. */
+  public Node add() {
+    if (args.size() != op.inputs().size()) {
+      throw MillraceException.invalid(
+          "%s takes %d arguments (%s); %d were given.",
+          op.name(), op.inputs().size(), op.inputs(), args.size());
+    }
+    List<Output> flat = new ArrayList<>();
+    for (int i = 0; i < args.size(); i++) {
+      derive(op.inputs().get(i), args.get(i));
+      flat.addAll(args.get(i));
+    }
+    List<Node> after = new ArrayList<>(scope.controls());
+    controls.stream().filter(c -> !after.contains(c)).forEach(after::add);
+    if (!scope.colocated().isEmpty() && !attrs.containsKey("_class")) {
+      attr("_class", scope.colocated().stream().map(n -> "loc:@" + n.name()).toList());
+    }
+    String device = scope.deviceFor(this);
+    return scope.graph().add(scope.nameFor(op), op, device, attrs, flat, after);
+  }
+
+  /** Sets the attributes that follow from what was given for {@code arg}. */
+  private void derive(Op.Arg arg, List<Output> given) {
+    if (arg.numberAttr() != null) {
+      attrs.putIfAbsent(arg.numberAttr(), new AttrValue.Int(given.size()));
+    } else if (arg.typeListAttr() != null) {
+      List<DType> types = given.stream().map(Output::dtype).toList();
+      attrs.putIfAbsent(arg.typeListAttr(), AttrValue.of(types));
+      return;
+    } else if (given.size() != 1) {
+      throw MillraceException.invalid(
+          "%s: argument '%s' is a single tensor; %d were given.",
+          op.name(), arg.name(), given.size());
+    }
+    if (arg.typeAttr() != null && !given.isEmpty()) {
+      attrs.putIfAbsent(arg.typeAttr(), new AttrValue.Type(given.getFirst().dtype()));
+    }
+  }
+}

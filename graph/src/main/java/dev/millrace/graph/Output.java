@@ -1,0 +1,69 @@
+package dev.millrace.graph;
+
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+
+/** One output of a node: what an edge of the graph starts from. */
+public final class Output {
+  private final Node node;
+  private final int index;
+  private final DType dtype;
+  private final boolean ref;
+  private volatile Shape shape = Shape.unknown();
+
+  Output(Node node, int index, DType dtype, boolean ref) {
+    this.node = node;
+    this.index = index;
+    this.dtype = dtype;
+    this.ref = ref;
+  }
+
+  public Node node() {
+    return node;
+  }
+
+  public int index() {
+    return index;
+  }
+
+  public DType dtype() {
+    return dtype;
+  }
+
+  /** Whether this is a reference to a variable rather than a value. */
+  public boolean isRef() {
+    return ref;
+  }
+
+  /** What is known of the shape without running anything. */
+  public Shape shape() {
+    return shape;
+  }
+
+  /**
+   * Adds what the caller knows about the shape to what was inferred; throws if the two contradict.
+   */
+  public void refineShape(Shape known) {
+    shape = shape.mergeWith(known);
+  }
+
+  /** Replaces what was inferred by something that says less, as a loop's back edge demands. */
+  void forgetShape(Shape weaker) {
+    shape = weaker;
+  }
+
+  /** TensorFlow's name for it: {@code node:index}. */
+  public String name() {
+    return node.name() + ":" + index;
+  }
+
+  /** The name as it stands in a NodeDef's inputs: index 0 is left out. */
+  public String inputName() {
+    return index == 0 ? node.name() : name();
+  }
+
+  @Override
+  public String toString() {
+    return name() + " " + dtype + shape;
+  }
+}

@@ -1,0 +1,171 @@
+package dev.millrace.graph;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.Op;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where in a graph new nodes go: a name prefix, a device, control inputs and colocation that every
+ * node added through it gets. A scope is a value; the {@code with...} methods give a changed copy.
+ */
+public final class Scope {
+  /** Chooses a device for a node about to be added, as {@code tf.device(function)} does. */
+  @FunctionalInterface
+  public interface DeviceFunction {
+    /** The device spec for this node, merged under what the node asks for itself. */
+    String deviceFor(NodeBuilder node);
+  }
+
+  private final Graph graph;
+  private final String prefix;
+  private final String nodeName;
+  private final DeviceSpec device;
+  private final DeviceFunction deviceFunction;
+  private final List<Node> controls;
+  private final List<Node> colocated;
+
+  private Scope(
+      Graph graph,
+      String prefix,
+      String nodeName,
+      DeviceSpec device,
+      DeviceFunction deviceFunction,
+      List<Node> controls,
+      List<Node> colocated) {
+    this.graph = graph;
+    this.prefix = prefix;
+    this.nodeName = nodeName;
+    this.device = device;
+    this.deviceFunction = deviceFunction;
+    this.controls = controls;
+    this.colocated = colocated;
+  }
+
+  /** The outermost scope of a graph. */
+  public static Scope of(Graph graph) {
+    return new Scope(graph, "", null, DeviceSpec.ANY, null, List.of(), List.of());
+  }
+
+  public Graph graph() {
+    return graph;
+  }
+
+  /** The names of nodes added here begin with this: empty, or ending in a slash. */
+  public String prefix() {
+    return prefix;
+  }
+
+  /** A scope whose nodes' names begin with {@code name/}, made unique if that is taken. */
+  public Scope withSubScope(String name) {
+    String p = graph.uniqueName(prefix + name, true) + "/";
+    return new Scope(graph, p, null, device, deviceFunction, controls, colocated);
+  }
+
+  /** A scope whose nodes' names begin with exactly {@code prefix}, entered again or anew. */
+  public Scope reopened(String exactPrefix) {
+    return new Scope(graph, exactPrefix, null, device, deviceFunction, controls, colocated);
+  }
+
+  /** The next nodes are called {@code name} instead of after their op. */
+  public Scope withName(String name) {
+    return new Scope(graph, prefix, name, device, deviceFunction, controls, colocated);
+  }
+
+  /** Nodes ask for this device; parts left open come from the scopes around. Null clears all. */
+  public Scope withDevice(String spec) {
+    DeviceSpec d = spec == null ? DeviceSpec.ANY : DeviceSpec.parse(spec).over(device);
+    DeviceFunction f = spec == null ? null : deviceFunction;
+    return new Scope(graph, prefix, nodeName, d, f, controls, colocated);
+  }
+
+  /** Nodes ask for the device the function names, under what this scope has fixed before. */
+  public Scope withDevice(DeviceFunction function) {
+    DeviceFunction outer = deviceFunction;
+    DeviceFunction f =
+        outer == null
+            ? function
+            : node ->
+                DeviceSpec.parse(function.deviceFor(node))
+                    .over(DeviceSpec.parse(outer.deviceFor(node)))
+                    .toString();
+    return new Scope(graph, prefix, nodeName, device, f, controls, colocated);
+  }
+
+  /** Nodes run only after these, in addition to those of the scopes around. */
+  public Scope withControlInputs(List<Node> nodes) {
+    List<Node> all = new ArrayList<>(controls);
+    nodes.stream().filter(n -> !all.contains(n)).forEach(all::add);
+    return new Scope(graph, prefix, nodeName, device, deviceFunction, List.copyOf(all), colocated);
+  }
+
+  public Scope withControlInputs(Node... nodes) {
+    return withControlInputs(List.of(nodes));
+  }
+
+  /** Nodes run without waiting for the control inputs of the scopes around. */
+  public Scope withoutControlInputs() {
+    return new Scope(graph, prefix, nodeName, device, deviceFunction, List.of(), colocated);
+  }
+
+  /** Nodes are placed where {@code node} is. */
+  public Scope colocatedWith(Node node) {
+    return new Scope(graph, prefix, nodeName, device, deviceFunction, controls, List.of(node));
+  }
+
+  /** Nodes are placed on their own merits. */
+  public Scope withoutColocation() {
+    return new Scope(graph, prefix, nodeName, device, deviceFunction, controls, List.of());
+  }
+
+  /** Starts a node of the op with this name. */
+  public NodeBuilder node(String op) {
+    return new NodeBuilder(this, graph.registry().get(op, nodeName == null ? op : nodeName));
+  }
+
+  /** Starts a node of this op. */
+  public NodeBuilder node(Op op) {
+    return new NodeBuilder(this, op);
+  }
+
+  /** Adds a node whose inputs are single outputs and whose attributes follow from them. */
+  public Node add(Op op, Output... inputs) {
+    NodeBuilder b = node(op);
+    for (Output in : inputs) {
+      b.input(in);
+    }
+    return b.add();
+  }
+
+  String nameFor(Op op) {
+    String wanted = prefix + (nodeName == null ? op.name() : nodeName);
+    if (!Names.isValid(wanted) && !op.name().startsWith("_")) {
+      throw MillraceException.invalid(
+          "'%s' cannot name a node: it must begin with a letter, digit or dot, and go on with"
+              + " those or one of _ - / >.",
+          wanted);
+    }
+    return graph.uniqueName(wanted, true);
+  }
+
+  List<Node> controls() {
+    return controls;
+  }
+
+  List<Node> colocated() {
+    return colocated;
+  }
+
+  /** The device for a node with this much of its own: a colocated node follows the other. */
+  String deviceFor(NodeBuilder node) {
+    DeviceSpec d = device;
+    if (deviceFunction != null) {
+      d = d.over(DeviceSpec.parse(deviceFunction.deviceFor(node)));
+    }
+    if (!colocated.isEmpty()) {
+      String of = colocated.getFirst().device();
+      return of.isEmpty() ? d.toString() : of;
+    }
+    return d.toString();
+  }
+}

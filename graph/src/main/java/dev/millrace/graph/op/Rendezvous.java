@@ -1,0 +1,78 @@
+package dev.millrace.graph.op;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.Tensor;
+
+/**
+ * Where the tensors of one step meet: Send leaves a value under a key, Recv takes it. Either may
+ * come first. Several values sent under one key are received in order.
+ *
+ * <p>Threading: any thread; receivers are called on the thread that completes the pair.
+ */
+public interface Rendezvous {
+  /** Takes what was sent. */
+  interface Receiver {
+    /** The value, with a counted reference that is the receiver's; or a dead one. */
+    void received(Tensor value, boolean dead);
+
+    /** The step was aborted, before the call or after, or the value could not be fetched. */
+    void failed(MillraceException cause);
+  }
+
+  /**
+   * The name of an edge in a step: {@code device;incarnation;device;tensor;frame:iteration}. The
+   * last part differs between iterations of a loop, so it is given apart.
+   */
+  record Key(
+      String sendDevice, long incarnation, String recvDevice, String tensorName, String full) {
+    /** The key of an edge outside any loop. */
+    public static Key of(String sendDevice, long incarnation, String recvDevice, String name) {
+      return of(sendDevice, incarnation, recvDevice, name, "0:0");
+    }
+
+    /** The key of an edge in a loop's frame and iteration. */
+    public static Key of(
+        String sendDevice, long incarnation, String recvDevice, String name, String frame) {
+      String full =
+          sendDevice + ';' + hex16(incarnation) + ';' + recvDevice + ';' + name + ';' + frame;
+      return new Key(sendDevice, incarnation, recvDevice, name, full);
+    }
+
+    /** This key in another frame and iteration. */
+    public Key in(String frame) {
+      return frame.equals("0:0")
+          ? this
+          : of(sendDevice, incarnation, recvDevice, tensorName, frame);
+    }
+
+    /** Parses the form on the wire. */
+    public static Key parse(String full) {
+      String[] p = full.split(";", -1);
+      boolean ok = p.length == 5 && p[1].matches("[0-9a-f]{1,16}");
+      for (String part : p) {
+        ok &= !part.isEmpty();
+      }
+      if (!ok) {
+        throw MillraceException.invalid(
+            "'%s' is not a rendezvous key; those have five parts: sender;incarnation;receiver;"
+                + "tensor;frame:iteration.",
+            full);
+      }
+      return new Key(p[0], Long.parseUnsignedLong(p[1], 16), p[2], p[3], full);
+    }
+
+    private static String hex16(long v) {
+      String h = Long.toHexString(v);
+      return "0".repeat(16 - h.length()) + h;
+    }
+  }
+
+  /** Leaves a value, or word that it is dead. Takes over one counted reference to it. */
+  void send(Key key, Tensor value, boolean dead);
+
+  /** Takes the value sent under {@code key}, now or when it is sent. */
+  void recv(Key key, Receiver receiver);
+
+  /** Ends the step: receivers waiting now or later fail with {@code cause}. First call counts. */
+  void abort(MillraceException cause);
+}
