@@ -1,0 +1,30 @@
+package dev.millrace.ops;
+
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.ops.array.ArrayOps;
+import dev.millrace.ops.state.StateOps;
+import dev.millrace.ops.transfer.TransferOps;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The registry of all ops that come with Millrace. */
+public final class StandardOps {
+  /** Every family's list. */
+  public static final List<Op> ALL =
+      Stream.of(ArrayOps.ALL, StateOps.ALL, TransferOps.ALL).flatMap(List::stream).toList();
+
+  private static final OpRegistry REGISTRY = OpRegistry.of(ALL);
+
+  private StandardOps() {}
+
+  public static OpRegistry registry() {
+    return REGISTRY;
+  }
+
+  /** An empty graph of standard ops. */
+  public static Graph newGraph() {
+    return new Graph(REGISTRY);
+  }
+}

@@ -1,0 +1,62 @@
+package dev.millrace.ops.array;
+
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+
+/** A value fixed when the graph is built. */
+public final class Const {
+  public static final Op OP =
+      Op.define("Const")
+          .attr("value: tensor")
+          .attr("dtype: type")
+          .output("output: dtype")
+          .shape(c -> List.of(c.node().tensorAttr("value").shape()))
+          .kernelPerNode(
+              node -> {
+                Tensor value = node.tensorAttr("value");
+                return c -> c.output(0, value.retain());
+              })
+          .noGradient("a constant depends on nothing")
+          .build();
+
+  private Const() {}
+
+  /** Adds {@code value} as a constant; the graph keeps the tensor. */
+  public static Output of(Scope scope, Tensor value) {
+    return scope.node(OP).attr("value", value).attr("dtype", value.dtype()).add().output();
+  }
+
+  public static Output of(Scope scope, float value) {
+    return of(scope, Tensor.scalar(value));
+  }
+
+  public static Output of(Scope scope, int value) {
+    return of(scope, Tensor.scalar(value));
+  }
+
+  public static Output of(Scope scope, long value) {
+    return of(scope, Tensor.scalar(value));
+  }
+
+  public static Output of(Scope scope, String value) {
+    return of(scope, Tensor.scalar(value));
+  }
+
+  /** A vector of ints, as shapes and axes want it. */
+  public static Output ints(Scope scope, int... values) {
+    return of(scope, Tensor.vector(values));
+  }
+
+  /** The dimensions of a known shape as a vector of ints. */
+  public static Output dims(Scope scope, Shape shape) {
+    int[] d = new int[shape.rank()];
+    for (int i = 0; i < d.length; i++) {
+      d[i] = Math.toIntExact(shape.dim(i));
+    }
+    return of(scope, Tensor.vector(d));
+  }
+}

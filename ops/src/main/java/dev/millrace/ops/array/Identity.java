@@ -1,0 +1,28 @@
+package dev.millrace.ops.array;
+
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+
+/**
+ * Its input. Of a reference it gives the variable's tensor itself, so that updates made later in
+ * the step show through, as TensorFlow's does.
+ */
+public final class Identity {
+  public static final Op OP =
+      Op.define("Identity")
+          .attr("T: type")
+          .input("input: T")
+          .output("output: T")
+          .shape(Shapes.like(0))
+          .kernel(c -> c.output(0, c.input(0).retain()))
+          .gradient(g -> g.dx(0, g.dy()))
+          .build();
+
+  private Identity() {}
+
+  public static Output of(Scope scope, Output input) {
+    return scope.add(OP, input).output();
+  }
+}
