@@ -5,6 +5,7 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.state.StateOps;
+import dev.millrace.ops.train.TrainOps;
 import dev.millrace.ops.transfer.TransferOps;
 import java.util.List;
 import java.util.stream.Stream;
@@ -13,7 +14,9 @@ import java.util.stream.Stream;
 public final class StandardOps {
   /** Every family's list. */
   public static final List<Op> ALL =
-      Stream.of(ArrayOps.ALL, StateOps.ALL, TransferOps.ALL).flatMap(List::stream).toList();
+      Stream.of(ArrayOps.ALL, StateOps.ALL, TrainOps.ALL, TransferOps.ALL)
+          .flatMap(List::stream)
+          .toList();
 
   private static final OpRegistry REGISTRY = OpRegistry.of(ALL);
 

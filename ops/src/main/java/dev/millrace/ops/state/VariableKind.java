@@ -1,0 +1,181 @@
+package dev.millrace.ops.state;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.op.Variable;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * The two kinds of variables. An op that changes one exists for both; what it computes is the same,
+ * the kind says how it reaches the variable, what others see of the change, and what it returns.
+ */
+public enum VariableKind {
+  /** Reached by a reference, changed in place, and the reference is returned. */
+  REFERENCE {
+    @Override
+    public String argument(String name, String type) {
+      return name + ": Ref(" + type + ")";
+    }
+
+    @Override
+    public Op.Builder result(Op.Builder op, String name, String type) {
+      return op.output(name + ": Ref(" + type + ")");
+    }
+
+    @Override
+    public Shape shapeOf(ShapeContext c, int i) {
+      return c.input(i);
+    }
+
+    @Override
+    public List<Shape> resultShapes(Shape variable) {
+      return List.of(variable);
+    }
+
+    @Override
+    public Variable at(KernelContext c, int i) {
+      return c.ref(i);
+    }
+
+    @Override
+    public void update(Variable v, Consumer<Tensor> change) {
+      v.update(change);
+    }
+
+    @Override
+    public void done(KernelContext c) {
+      c.forward(0, 0);
+    }
+  },
+
+  /** Reached by a handle, and those who read it before keep the value they read. */
+  RESOURCE {
+    @Override
+    public String argument(String name, String type) {
+      return name + ": resource";
+    }
+
+    @Override
+    public Op.Builder result(Op.Builder op, String name, String type) {
+      return op.stateful();
+    }
+
+    @Override
+    public Shape shapeOf(ShapeContext c, int i) {
+      return shapeBehind(c.node().input(i));
+    }
+
+    @Override
+    public List<Shape> resultShapes(Shape variable) {
+      return List.of();
+    }
+
+    @Override
+    public Variable at(KernelContext c, int i) {
+      Resources.Handle h = ResourceHandles.at(c, i);
+      Variable v = c.resources().find(h.container(), h.name(), Variable.class);
+      if (v == null || !v.isInitialized()) {
+        throw uninitialized(h, c.node());
+      }
+      return v;
+    }
+
+    @Override
+    public void update(Variable v, Consumer<Tensor> change) {
+      v.updateCopied(change);
+    }
+
+    @Override
+    public void done(KernelContext c) {}
+  };
+
+  /** An input argument for a variable of elements of {@code type}. */
+  public abstract String argument(String name, String type);
+
+  /** Adds what an op that changes the variable returns. */
+  public abstract Op.Builder result(Op.Builder op, String name, String type);
+
+  /** What is known of the shape of the variable in input {@code i}. */
+  public abstract Shape shapeOf(ShapeContext c, int i);
+
+  /** The shapes of what {@link #result} returns, for a variable of this shape. */
+  public abstract List<Shape> resultShapes(Shape variable);
+
+  /** The variable in input {@code i}, which must have a value. */
+  public abstract Variable at(KernelContext c, int i);
+
+  /** Changes the variable's value. */
+  public abstract void update(Variable v, Consumer<Tensor> change);
+
+  /** Sets the outputs of an op that changed the variable in input 0. */
+  public abstract void done(KernelContext c);
+
+  /** Like {@link #at}, for a variable that must have elements of {@code type}. */
+  public final Variable at(KernelContext c, int i, DType type) {
+    Variable v = at(c, i);
+    if (v.dtype() != type) {
+      throw MillraceException.invalid(
+          "%s '%s': variable '%s' is %s; the op was built for %s.",
+          c.node().op().name(), c.node().name(), v.name(), v.dtype(), type);
+    }
+    return v;
+  }
+
+  /**
+   * Changes several variables as one; the change gets their values in the order given. They are
+   * locked in the order of their names, so that changes to the same ones never wait in a circle.
+   */
+  public final void updateAll(Variable[] variables, Consumer<Tensor[]> change) {
+    Integer[] order = new Integer[variables.length];
+    Arrays.setAll(order, i -> i);
+    Arrays.sort(
+        order,
+        Comparator.<Integer, String>comparing(i -> variables[i].name())
+            .thenComparing(i -> System.identityHashCode(variables[i])));
+    updateFrom(0, order, variables, new Tensor[variables.length], change);
+  }
+
+  private void updateFrom(
+      int k, Integer[] order, Variable[] variables, Tensor[] values, Consumer<Tensor[]> change) {
+    if (k == order.length) {
+      change.accept(values);
+      return;
+    }
+    update(
+        variables[order[k]],
+        t -> {
+          values[order[k]] = t;
+          updateFrom(k + 1, order, variables, values, change);
+        });
+  }
+
+  /** The declared shape of the variable whose handle {@code handle} is, where that is known. */
+  static Shape shapeBehind(Output handle) {
+    Node n = handle == null ? null : handle.node();
+    while (n != null && n.op().name().equals("Identity") && n.input(0) != null) {
+      n = n.input(0).node();
+    }
+    return n != null && n.op() == VarHandle.OP ? n.shapeAttr("shape") : Shape.unknown();
+  }
+
+  /** The error whose wording TensorFlow's session recovery looks for. */
+  static MillraceException uninitialized(Resources.Handle h, Node node) {
+    return new MillraceException(
+        Code.FAILED_PRECONDITION,
+        ("Could not find variable %s (node '%s', container %s). Either it is uninitialized: run its"
+                + " initializer or restore a checkpoint first; or it has been deleted.")
+            .formatted(h.name(), node.name(), h.container()));
+  }
+}
