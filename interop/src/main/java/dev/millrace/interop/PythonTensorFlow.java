@@ -1,0 +1,178 @@
+package dev.millrace.interop;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A Python with TensorFlow, to run scripts that are resources of this package. It is the one named
+ * by {@code -Dmillrace.python}, or a virtual environment in the user's cache folder, made by pip at
+ * the first use, which takes minutes.
+ *
+ * <p>Threading: all methods may be called from any thread.
+ */
+public final class PythonTensorFlow {
+  private static final List<String> PACKAGES = List.of("tensorflow-cpu>=2.16", "tensorboard");
+  private static final Duration INSTALL = Duration.ofMinutes(10);
+  private static final Duration IMPORT = Duration.ofMinutes(2);
+
+  private final String python;
+  private final String version;
+
+  private PythonTensorFlow(String python) {
+    this.python = python;
+    this.version =
+        execute(List.of(python, "-c", "import tensorflow; print(tensorflow.__version__)"), IMPORT)
+            .strip();
+  }
+
+  private static final class Found {
+    static final PythonTensorFlow PYTHON;
+    static final MillraceException WHY_NOT;
+
+    static {
+      PythonTensorFlow python = null;
+      MillraceException whyNot = null;
+      try {
+        python = new PythonTensorFlow(locate());
+      } catch (IOException | RuntimeException e) {
+        whyNot =
+            new MillraceException(
+                Code.FAILED_PRECONDITION,
+                "There is no Python with TensorFlow: "
+                    + e.getMessage()
+                    + " Name one by -Dmillrace.python=/path/to/python, with "
+                    + String.join(" and ", PACKAGES)
+                    + " installed.",
+                e);
+      }
+      PYTHON = python;
+      WHY_NOT = whyNot;
+    }
+  }
+
+  /** The Python to use. Throws FAILED_PRECONDITION, always the same one, where there is none. */
+  public static PythonTensorFlow find() {
+    if (Found.PYTHON == null) {
+      throw Found.WHY_NOT;
+    }
+    return Found.PYTHON;
+  }
+
+  /** The version of its TensorFlow, such as {@code 2.21.0}. */
+  public String version() {
+    return version;
+  }
+
+  /**
+   * Runs a script and returns what it prints to standard output. Fails with the end of its standard
+   * error if it fails, and when it takes longer than {@code deadline}.
+   *
+   * @param script the file name of a resource of this package
+   */
+  public String run(String script, List<String> arguments, Duration deadline) {
+    List<String> command = new ArrayList<>(List.of(python, script(script).toString()));
+    command.addAll(arguments);
+    return execute(command, deadline);
+  }
+
+  /** The resource of this name as a file, for programs that are started another way. */
+  private static Path script(String name) {
+    try (InputStream in = PythonTensorFlow.class.getResourceAsStream(name)) {
+      if (in == null) {
+        throw MillraceException.invalid("No script '%s' beside %s.", name, PythonTensorFlow.class);
+      }
+      Path file = Files.createTempDirectory("millrace-python-").resolve(name);
+      Files.copy(in, file);
+      file.toFile().deleteOnExit();
+      return file;
+    } catch (IOException e) {
+      throw MillraceException.of(e);
+    }
+  }
+
+  private static String locate() throws IOException {
+    String named = System.getProperty("millrace.python");
+    if (named != null) {
+      return named;
+    }
+    Path cache = Files.createDirectories(Caches.folder());
+    Path environment = cache.resolve("python-tensorflow");
+    String python = environment.resolve("bin/python").toString();
+    Path ready = environment.resolve("ready");
+    try (FileChannel channel =
+            FileChannel.open(
+                cache.resolve("python-tensorflow.lock"),
+                StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE);
+        FileLock lock = channel.lock()) {
+      assert lock.isValid();
+      if (!Files.exists(ready)) {
+        System.out.println("Installing TensorFlow for Python into " + environment + " ...");
+        execute(List.of("python3", "-m", "venv", "--clear", environment.toString()), IMPORT);
+        List<String> pip = new ArrayList<>(List.of(python, "-m", "pip", "install", "--quiet"));
+        // An index that cannot be reached is not worth five attempts per package.
+        pip.addAll(List.of("--retries", "1", "--disable-pip-version-check"));
+        pip.addAll(PACKAGES);
+        execute(pip, INSTALL);
+        Files.createFile(ready);
+      }
+    }
+    return python;
+  }
+
+  private static String execute(List<String> command, Duration deadline) {
+    try {
+      Path out = Files.createTempFile("millrace-python-", ".out");
+      Path err = Files.createTempFile("millrace-python-", ".err");
+      try {
+        ProcessBuilder builder =
+            new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+        builder.environment().putAll(Map.of("CUDA_VISIBLE_DEVICES", "-1"));
+        Process process = builder.start();
+        process.getOutputStream().close();
+        if (!process.waitFor(deadline.toMillis(), TimeUnit.MILLISECONDS)) {
+          process.destroyForcibly().waitFor();
+          throw new MillraceException(
+              Code.DEADLINE_EXCEEDED,
+              "'%s' took longer than %d s. %s"
+                  .formatted(shown(command), deadline.toSeconds(), tail(err)));
+        }
+        if (process.exitValue() != 0) {
+          throw new MillraceException(
+              Code.UNKNOWN,
+              "'%s' ended with %d. %s".formatted(shown(command), process.exitValue(), tail(err)));
+        }
+        return Files.readString(out);
+      } finally {
+        Files.delete(out);
+        Files.delete(err);
+      }
+    } catch (IOException e) {
+      throw new MillraceException(Code.UNAVAILABLE, e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new MillraceException(Code.CANCELLED, "Interrupted in " + shown(command), e);
+    }
+  }
+
+  private static String shown(List<String> command) {
+    return String.join(" ", command.subList(0, Math.min(6, command.size())));
+  }
+
+  private static String tail(Path file) throws IOException {
+    String text = Files.readString(file).strip();
+    return text.substring(Math.max(0, text.length() - 2000));
+  }
+}

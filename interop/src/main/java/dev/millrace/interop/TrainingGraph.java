@@ -1,0 +1,118 @@
+package dev.millrace.interop;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.proto.GraphDef;
+import dev.millrace.proto.NodeDef;
+import dev.millrace.proto.TensorShapeProto;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * A training graph as TF1-style Python makes it, with values to train it on that are the same
+ * wherever it runs, so that losses can be compared step by step. Whatever the model, the names are
+ * the constants here.
+ */
+public record TrainingGraph(TrainingSpec spec, GraphDef graph) {
+  /** The op that initializes all variables from {@link #start}. */
+  public static final String INIT = "init";
+
+  /** The scalar loss of a batch. */
+  public static final String LOSS = "loss:0";
+
+  /** The op that makes one update. */
+  public static final String TRAIN = "train";
+
+  private static final String START = "/start";
+
+  /** Has Python write these graphs, all in one go because its start takes seconds. */
+  public static List<TrainingGraph> of(PythonTensorFlow python, List<TrainingSpec> specs) {
+    try {
+      Path folder = Files.createTempDirectory("millrace-graphs-");
+      List<String> arguments = new ArrayList<>(List.of(folder.toString()));
+      specs.forEach(spec -> arguments.add(spec.toString()));
+      python.run("training_graphs.py", arguments, Duration.ofMinutes(5));
+      List<TrainingGraph> graphs = new ArrayList<>();
+      for (TrainingSpec spec : specs) {
+        Path file = folder.resolve(spec + ".pb");
+        graphs.add(new TrainingGraph(spec, GraphDef.parseFrom(Files.readAllBytes(file))));
+      }
+      delete(folder);
+      return graphs;
+    } catch (IOException e) {
+      throw MillraceException.of(e);
+    }
+  }
+
+  /** The feeds of {@link #INIT}: small random weights, zero biases. */
+  public Map<String, Tensor> start(long seed) {
+    Map<String, Tensor> feeds = new TreeMap<>();
+    for (NodeDef node : graph.getNodeList()) {
+      if (node.getOp().equals("Placeholder") && node.getName().endsWith(START)) {
+        Shape shape = shape(node.getAttrOrThrow("shape").getShape());
+        Random random = new Random(seed + node.getName().hashCode());
+        float[] values = new float[(int) shape.elements()];
+        double scale = Math.sqrt(2.0 * shape.dim(-1) / values.length);
+        for (int i = 0; i < values.length && shape.rank() > 1; i++) {
+          values[i] = (float) (scale * random.nextGaussian());
+        }
+        feeds.put(node.getName() + ":0", Tensor.of(shape, values));
+      }
+    }
+    return feeds;
+  }
+
+  /**
+   * The feeds of a step: inputs whose labels follow from them, so that there is something to learn.
+   */
+  public Map<String, Tensor> batch(long seed) {
+    int n = spec.batch();
+    Random random = new Random(seed);
+    long[] labels = new long[n];
+    Map<String, Tensor> feeds = new LinkedHashMap<>();
+    if (spec.model() == TrainingSpec.Model.EMBEDDING) {
+      long[] ids = new long[n * 5];
+      for (int i = 0; i < ids.length; i++) {
+        // Some ids come up more than once in a batch, so that their updates must be added.
+        ids[i] = random.nextInt(1 + random.nextInt(1000));
+        labels[i / 5] = ids[i] % 10;
+      }
+      feeds.put("x:0", Tensor.of(Shape.of(n, 5), ids));
+    } else {
+      float[] pixels = new float[n * 784];
+      for (int i = 0; i < n; i++) {
+        labels[i] = random.nextInt(10);
+        for (int j = 0; j < 784; j++) {
+          boolean lit = j / 78 == labels[i];
+          pixels[i * 784 + j] = random.nextFloat() * (lit ? 1f : 0.5f);
+        }
+      }
+      feeds.put("x:0", Tensor.of(Shape.of(n, 784), pixels));
+    }
+    feeds.put("labels:0", Tensor.vector(labels));
+    return feeds;
+  }
+
+  private static Shape shape(TensorShapeProto proto) {
+    return Shape.of(proto.getDimList().stream().mapToLong(TensorShapeProto.Dim::getSize).toArray());
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path file : files.toList()) {
+        Files.delete(file);
+      }
+    }
+    Files.delete(folder);
+  }
+}
