@@ -1,0 +1,320 @@
+package dev.millrace.tensor.math;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.DoubleVector;
+import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * The tile of doubles. The loops are written out because the compiler keeps vectors in registers
+ * only if each is a variable of its own, and stores them without a helper method, which it would
+ * not inline.
+ */
+final class DoubleTile implements GemmTile {
+  static final DoubleTile INSTANCE = new DoubleTile();
+
+  private static final VectorSpecies<Double> S = DoubleVector.SPECIES_PREFERRED;
+  private static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
+  private static final ValueLayout.OfDouble ELEMENT = ValueLayout.JAVA_DOUBLE_UNALIGNED;
+  private static final long BYTES = Double.BYTES;
+  private static final long VECTOR_BYTES = S.vectorByteSize();
+
+  /** Whether there are 32 vector registers, as with AVX-512 and on ARM, and not 16. */
+  private static final boolean TALL =
+      VECTOR_BYTES >= 64 || !System.getProperty("os.arch").equals("amd64");
+
+  private DoubleTile() {}
+
+  @Override
+  public int rows() {
+    return TALL ? 8 : 6;
+  }
+
+  @Override
+  public int lanes() {
+    return S.length();
+  }
+
+  @Override
+  public int elementBytes() {
+    return (int) BYTES;
+  }
+
+  @Override
+  public void multiply(
+      long k,
+      MemorySegment a,
+      long aAt,
+      MemorySegment b,
+      long bAt,
+      long bStride,
+      MemorySegment c,
+      long cAt,
+      long cStride,
+      boolean wide) {
+    if (wide) {
+      if (TALL) {
+        wide8(k, a, aAt, b, bAt, bStride, c, cAt, cStride);
+      } else {
+        wide6(k, a, aAt, b, bAt, bStride, c, cAt, cStride);
+      }
+    } else if (TALL) {
+      narrow8(k, a, aAt, b, bAt, bStride, c, cAt, cStride);
+    } else {
+      narrow6(k, a, aAt, b, bAt, bStride, c, cAt, cStride);
+    }
+  }
+
+  @Override
+  public void store(
+      MemorySegment tile,
+      long tileAt,
+      long tileStride,
+      MemorySegment c,
+      long cAt,
+      long cStride,
+      int rows,
+      int cols,
+      boolean add) {
+    for (int i = 0; i < rows; i++) {
+      for (int j = 0; j < cols; j += S.length()) {
+        VectorMask<Double> mask = S.indexInRange(j, cols);
+        DoubleVector x =
+            DoubleVector.fromMemorySegment(S, tile, tileAt + i * tileStride + j * BYTES, ORDER);
+        long at = cAt + i * cStride + j * BYTES;
+        if (add) {
+          x.add(DoubleVector.fromMemorySegment(S, c, at, ORDER, mask))
+              .intoMemorySegment(c, at, ORDER, mask);
+        } else {
+          x.intoMemorySegment(c, at, ORDER, mask);
+        }
+      }
+    }
+  }
+
+  private static void wide8(
+      long k,
+      MemorySegment a,
+      long aAt,
+      MemorySegment b,
+      long bAt,
+      long bStride,
+      MemorySegment c,
+      long cAt,
+      long cStride) {
+    DoubleVector c0x = DoubleVector.zero(S);
+    DoubleVector c0y = DoubleVector.zero(S);
+    DoubleVector c1x = DoubleVector.zero(S);
+    DoubleVector c1y = DoubleVector.zero(S);
+    DoubleVector c2x = DoubleVector.zero(S);
+    DoubleVector c2y = DoubleVector.zero(S);
+    DoubleVector c3x = DoubleVector.zero(S);
+    DoubleVector c3y = DoubleVector.zero(S);
+    DoubleVector c4x = DoubleVector.zero(S);
+    DoubleVector c4y = DoubleVector.zero(S);
+    DoubleVector c5x = DoubleVector.zero(S);
+    DoubleVector c5y = DoubleVector.zero(S);
+    DoubleVector c6x = DoubleVector.zero(S);
+    DoubleVector c6y = DoubleVector.zero(S);
+    DoubleVector c7x = DoubleVector.zero(S);
+    DoubleVector c7y = DoubleVector.zero(S);
+    for (long p = 0; p < k; p++) {
+      long bp = bAt + p * bStride;
+      long ap = aAt + p * (8 * BYTES);
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bp, ORDER);
+      DoubleVector by = DoubleVector.fromMemorySegment(S, b, bp + VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 0 * BYTES));
+      c0x = a0.fma(bx, c0x);
+      c0y = a0.fma(by, c0y);
+      DoubleVector a1 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 1 * BYTES));
+      c1x = a1.fma(bx, c1x);
+      c1y = a1.fma(by, c1y);
+      DoubleVector a2 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 2 * BYTES));
+      c2x = a2.fma(bx, c2x);
+      c2y = a2.fma(by, c2y);
+      DoubleVector a3 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 3 * BYTES));
+      c3x = a3.fma(bx, c3x);
+      c3y = a3.fma(by, c3y);
+      DoubleVector a4 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 4 * BYTES));
+      c4x = a4.fma(bx, c4x);
+      c4y = a4.fma(by, c4y);
+      DoubleVector a5 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 5 * BYTES));
+      c5x = a5.fma(bx, c5x);
+      c5y = a5.fma(by, c5y);
+      DoubleVector a6 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 6 * BYTES));
+      c6x = a6.fma(bx, c6x);
+      c6y = a6.fma(by, c6y);
+      DoubleVector a7 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 7 * BYTES));
+      c7x = a7.fma(bx, c7x);
+      c7y = a7.fma(by, c7y);
+    }
+    c0x.intoMemorySegment(c, cAt + 0 * cStride, ORDER);
+    c0y.intoMemorySegment(c, cAt + 0 * cStride + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(c, cAt + 1 * cStride, ORDER);
+    c1y.intoMemorySegment(c, cAt + 1 * cStride + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
+    c2y.intoMemorySegment(c, cAt + 2 * cStride + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
+    c3y.intoMemorySegment(c, cAt + 3 * cStride + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
+    c4y.intoMemorySegment(c, cAt + 4 * cStride + VECTOR_BYTES, ORDER);
+    c5x.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
+    c5y.intoMemorySegment(c, cAt + 5 * cStride + VECTOR_BYTES, ORDER);
+    c6x.intoMemorySegment(c, cAt + 6 * cStride, ORDER);
+    c6y.intoMemorySegment(c, cAt + 6 * cStride + VECTOR_BYTES, ORDER);
+    c7x.intoMemorySegment(c, cAt + 7 * cStride, ORDER);
+    c7y.intoMemorySegment(c, cAt + 7 * cStride + VECTOR_BYTES, ORDER);
+  }
+
+  private static void wide6(
+      long k,
+      MemorySegment a,
+      long aAt,
+      MemorySegment b,
+      long bAt,
+      long bStride,
+      MemorySegment c,
+      long cAt,
+      long cStride) {
+    DoubleVector c0x = DoubleVector.zero(S);
+    DoubleVector c0y = DoubleVector.zero(S);
+    DoubleVector c1x = DoubleVector.zero(S);
+    DoubleVector c1y = DoubleVector.zero(S);
+    DoubleVector c2x = DoubleVector.zero(S);
+    DoubleVector c2y = DoubleVector.zero(S);
+    DoubleVector c3x = DoubleVector.zero(S);
+    DoubleVector c3y = DoubleVector.zero(S);
+    DoubleVector c4x = DoubleVector.zero(S);
+    DoubleVector c4y = DoubleVector.zero(S);
+    DoubleVector c5x = DoubleVector.zero(S);
+    DoubleVector c5y = DoubleVector.zero(S);
+    for (long p = 0; p < k; p++) {
+      long bp = bAt + p * bStride;
+      long ap = aAt + p * (6 * BYTES);
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bp, ORDER);
+      DoubleVector by = DoubleVector.fromMemorySegment(S, b, bp + VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 0 * BYTES));
+      c0x = a0.fma(bx, c0x);
+      c0y = a0.fma(by, c0y);
+      DoubleVector a1 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 1 * BYTES));
+      c1x = a1.fma(bx, c1x);
+      c1y = a1.fma(by, c1y);
+      DoubleVector a2 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 2 * BYTES));
+      c2x = a2.fma(bx, c2x);
+      c2y = a2.fma(by, c2y);
+      DoubleVector a3 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 3 * BYTES));
+      c3x = a3.fma(bx, c3x);
+      c3y = a3.fma(by, c3y);
+      DoubleVector a4 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 4 * BYTES));
+      c4x = a4.fma(bx, c4x);
+      c4y = a4.fma(by, c4y);
+      DoubleVector a5 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 5 * BYTES));
+      c5x = a5.fma(bx, c5x);
+      c5y = a5.fma(by, c5y);
+    }
+    c0x.intoMemorySegment(c, cAt + 0 * cStride, ORDER);
+    c0y.intoMemorySegment(c, cAt + 0 * cStride + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(c, cAt + 1 * cStride, ORDER);
+    c1y.intoMemorySegment(c, cAt + 1 * cStride + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
+    c2y.intoMemorySegment(c, cAt + 2 * cStride + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
+    c3y.intoMemorySegment(c, cAt + 3 * cStride + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
+    c4y.intoMemorySegment(c, cAt + 4 * cStride + VECTOR_BYTES, ORDER);
+    c5x.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
+    c5y.intoMemorySegment(c, cAt + 5 * cStride + VECTOR_BYTES, ORDER);
+  }
+
+  private static void narrow8(
+      long k,
+      MemorySegment a,
+      long aAt,
+      MemorySegment b,
+      long bAt,
+      long bStride,
+      MemorySegment c,
+      long cAt,
+      long cStride) {
+    DoubleVector c0 = DoubleVector.zero(S);
+    DoubleVector c1 = DoubleVector.zero(S);
+    DoubleVector c2 = DoubleVector.zero(S);
+    DoubleVector c3 = DoubleVector.zero(S);
+    DoubleVector c4 = DoubleVector.zero(S);
+    DoubleVector c5 = DoubleVector.zero(S);
+    DoubleVector c6 = DoubleVector.zero(S);
+    DoubleVector c7 = DoubleVector.zero(S);
+    for (long p = 0; p < k; p++) {
+      long bp = bAt + p * bStride;
+      long ap = aAt + p * (8 * BYTES);
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bp, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 0 * BYTES));
+      c0 = a0.fma(bx, c0);
+      DoubleVector a1 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 1 * BYTES));
+      c1 = a1.fma(bx, c1);
+      DoubleVector a2 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 2 * BYTES));
+      c2 = a2.fma(bx, c2);
+      DoubleVector a3 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 3 * BYTES));
+      c3 = a3.fma(bx, c3);
+      DoubleVector a4 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 4 * BYTES));
+      c4 = a4.fma(bx, c4);
+      DoubleVector a5 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 5 * BYTES));
+      c5 = a5.fma(bx, c5);
+      DoubleVector a6 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 6 * BYTES));
+      c6 = a6.fma(bx, c6);
+      DoubleVector a7 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 7 * BYTES));
+      c7 = a7.fma(bx, c7);
+    }
+    c0.intoMemorySegment(c, cAt + 0 * cStride, ORDER);
+    c1.intoMemorySegment(c, cAt + 1 * cStride, ORDER);
+    c2.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
+    c3.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
+    c4.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
+    c5.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
+    c6.intoMemorySegment(c, cAt + 6 * cStride, ORDER);
+    c7.intoMemorySegment(c, cAt + 7 * cStride, ORDER);
+  }
+
+  private static void narrow6(
+      long k,
+      MemorySegment a,
+      long aAt,
+      MemorySegment b,
+      long bAt,
+      long bStride,
+      MemorySegment c,
+      long cAt,
+      long cStride) {
+    DoubleVector c0 = DoubleVector.zero(S);
+    DoubleVector c1 = DoubleVector.zero(S);
+    DoubleVector c2 = DoubleVector.zero(S);
+    DoubleVector c3 = DoubleVector.zero(S);
+    DoubleVector c4 = DoubleVector.zero(S);
+    DoubleVector c5 = DoubleVector.zero(S);
+    for (long p = 0; p < k; p++) {
+      long bp = bAt + p * bStride;
+      long ap = aAt + p * (6 * BYTES);
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bp, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 0 * BYTES));
+      c0 = a0.fma(bx, c0);
+      DoubleVector a1 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 1 * BYTES));
+      c1 = a1.fma(bx, c1);
+      DoubleVector a2 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 2 * BYTES));
+      c2 = a2.fma(bx, c2);
+      DoubleVector a3 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 3 * BYTES));
+      c3 = a3.fma(bx, c3);
+      DoubleVector a4 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 4 * BYTES));
+      c4 = a4.fma(bx, c4);
+      DoubleVector a5 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 5 * BYTES));
+      c5 = a5.fma(bx, c5);
+    }
+    c0.intoMemorySegment(c, cAt + 0 * cStride, ORDER);
+    c1.intoMemorySegment(c, cAt + 1 * cStride, ORDER);
+    c2.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
+    c3.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
+    c4.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
+    c5.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
+  }
+}

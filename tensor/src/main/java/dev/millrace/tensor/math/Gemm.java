@@ -1,0 +1,146 @@
+package dev.millrace.tensor.math;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.DType;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A matrix product, C = op(A) op(B) or C += op(A) op(B), over dense row-major matrices in native
+ * memory, where op transposes or does nothing. Large products are split over the compute threads;
+ * the result does not depend on which thread does what.
+ *
+ * <p>Floats go to oneDNN where it is available. Doubles, and floats without it, are multiplied with
+ * the Vector API. 16-bit floats are summed as floats and rounded once; integers wrap around.
+ *
+ * @param m rows of op(A) and C
+ * @param n columns of op(B) and C
+ * @param k columns of op(A) and rows of op(B)
+ * @param lda elements from one row of A, as it is stored, to the next; likewise the others
+ */
+public record Gemm(
+    DType type, boolean transA, boolean transB, int m, int n, int k, int lda, int ldb, int ldc) {
+  /** Multiplications that are worth another thread: some microseconds. */
+  private static final long MIN_WORK = 250_000;
+
+  /** Split at multiples of these, so that threads share no cache line and few tiles are cut. */
+  private static final int ROW_UNIT = 8;
+
+  private static final int COLUMN_UNIT = 16;
+
+  /** A product of matrices without gaps between their rows. */
+  public static Gemm of(DType type, boolean transA, boolean transB, int m, int n, int k) {
+    return new Gemm(type, transA, transB, m, n, k, transA ? m : k, transB ? k : n, n);
+  }
+
+  /** Multiplies matrices without gaps between their rows; see {@link #multiply}. */
+  public static void run(
+      DType type,
+      boolean transA,
+      boolean transB,
+      int m,
+      int n,
+      int k,
+      MemorySegment a,
+      MemorySegment b,
+      MemorySegment c,
+      boolean accumulate) {
+    of(type, transA, transB, m, n, k).multiply(a, b, c, accumulate);
+  }
+
+  /**
+   * Computes the product into {@code c}, which must not overlap the others. Without {@code
+   * accumulate} what was in {@code c} does not matter.
+   */
+  public void multiply(MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate) {
+    checkSize("A", a, transA ? k : m, transA ? m : k, lda);
+    checkSize("B", b, transB ? n : k, transB ? k : n, ldb);
+    checkSize("C", c, m, n, ldc);
+    if (m == 0 || n == 0) {
+      return;
+    }
+    if (k == 0) {
+      if (!accumulate) {
+        for (int i = 0; i < m; i++) {
+          c.asSlice((long) i * ldc * type.bytes(), (long) n * type.bytes()).fill((byte) 0);
+        }
+      }
+      return;
+    }
+    switch (type) {
+      case FLOAT, DOUBLE -> split(a, b, c, accumulate);
+      case HALF, BFLOAT16 -> ShortFloatGemm.multiply(this, a, b, c, accumulate);
+      case INT32, INT64 ->
+          Parallel.run(
+              m,
+              rowGrain(),
+              (from, to) -> IntegerGemm.rows(this, a, b, c, accumulate, (int) from, (int) to));
+      default ->
+          throw MillraceException.invalid(
+              "There is no matrix product of %s; it takes half, bfloat16, float, double, int32 and"
+                  + " int64.",
+              type);
+    }
+  }
+
+  private void split(MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate) {
+    boolean byRows = m >= n;
+    long grain = byRows ? rowGrain() : columnGrain();
+    if (Parallel.threads() == 1 || (byRows ? m : n) <= grain) {
+      block(a, b, c, accumulate, 0, m, 0, n);
+    } else if (byRows) {
+      Parallel.run(m, grain, (from, to) -> block(a, b, c, accumulate, (int) from, (int) to, 0, n));
+    } else {
+      Parallel.run(n, grain, (from, to) -> block(a, b, c, accumulate, 0, m, (int) from, (int) to));
+    }
+  }
+
+  /** Computes rows {@code i0} to {@code i1} and columns {@code j0} to {@code j1} of C. */
+  private void block(
+      MemorySegment a,
+      MemorySegment b,
+      MemorySegment c,
+      boolean accumulate,
+      int i0,
+      int i1,
+      int j0,
+      int j1) {
+    if (type == DType.FLOAT && OneDnn.isAvailable()) {
+      OneDnn.sgemm(
+          transA,
+          transB,
+          i1 - i0,
+          j1 - j0,
+          k,
+          a.address() + 4L * i0 * (transA ? 1 : lda),
+          lda,
+          b.address() + 4L * j0 * (transB ? ldb : 1),
+          ldb,
+          accumulate ? 1 : 0,
+          c.address() + 4L * ((long) i0 * ldc + j0),
+          ldc);
+    } else {
+      VectorGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
+    }
+  }
+
+  private long rowGrain() {
+    return grain((long) n * k, ROW_UNIT);
+  }
+
+  private long columnGrain() {
+    return grain((long) m * k, COLUMN_UNIT);
+  }
+
+  private static long grain(long workPerIndex, int unit) {
+    return (MIN_WORK / workPerIndex + unit) / unit * unit;
+  }
+
+  private void checkSize(String name, MemorySegment s, long rows, long cols, long stride) {
+    long needed = rows == 0 || cols == 0 ? 0 : ((rows - 1) * stride + cols) * type.bytes();
+    if (stride < cols || s.byteSize() < needed || !s.isNative()) {
+      throw new IllegalArgumentException(
+          "%s of %s does not fit %d native bytes; it needs %d"
+              .formatted(name, this, s.byteSize(), needed));
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package dev.millrace.tensor.math;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.io.TempDir;
+
+@EnabledOnOs(value = OS.LINUX, architectures = "amd64")
+class OneDnnTest {
+  @TempDir Path folder;
+
+  @Test
+  void isLoadedWhereTheArtifactIs() {
+    assertTrue(OneDnn.isAvailable(), OneDnn.describe());
+    assertTrue(OneDnn.describe().startsWith("oneDNN 3."), OneDnn.describe());
+  }
+
+  @Test
+  void isNotLoadedWhenTurnedOff() throws Exception {
+    assertEquals(
+        "no oneDNN: turned off by -Dmillrace.native=false", child("-Dmillrace.native=false"));
+  }
+
+  @Test
+  void loadsWithTheStandInForOpenCl() throws Exception {
+    // Loaded first, it is taken under its name even where the system has a real one.
+    Path standIn = Files.write(folder.resolve("libOpenCL.so.1"), OneDnnLibrary.openClStandIn());
+    assertEquals(OneDnn.describe(), child("-Dtest.load=" + standIn));
+  }
+
+  @Test
+  void functionsOfAStandInReturnTheirNumber() throws Throwable {
+    Map<String, List<String>> functions = new TreeMap<>();
+    functions.put("V_1", List.of("one", "two"));
+    functions.put("V_2", List.of("three"));
+    Path file = folder.resolve("libstandin.so.1");
+    Files.write(file, StandInLibrary.of("libstandin.so.1", functions, -77));
+    SymbolLookup library = SymbolLookup.libraryLookup(file, Arena.global());
+    for (String name : List.of("one", "two", "three")) {
+      var function =
+          Linker.nativeLinker()
+              .downcallHandle(
+                  library.find(name).orElseThrow(), FunctionDescriptor.of(ValueLayout.JAVA_INT));
+      assertEquals(-77, (int) function.invokeExact());
+    }
+    assertFalse(library.find("four").isPresent());
+  }
+
+  /** The first line a JVM of its own prints that asks {@link OneDnn} what it is. */
+  private static String child(String option) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add("--enable-native-access=ALL-UNNAMED");
+    command.add(option);
+    command.add("-cp");
+    command.add(System.getProperty("java.class.path"));
+    command.add(Child.class.getName());
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    try {
+      String output = new String(process.getInputStream().readAllBytes());
+      assertTrue(process.waitFor(60, TimeUnit.SECONDS), "the child did not end");
+      return output.strip();
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  /** Run in a JVM of its own. */
+  static final class Child {
+    public static void main(String[] args) {
+      String first = System.getProperty("test.load");
+      if (first != null) {
+        SymbolLookup.libraryLookup(Path.of(first), Arena.global());
+      }
+      System.out.println(OneDnn.describe());
+    }
+  }
+}
