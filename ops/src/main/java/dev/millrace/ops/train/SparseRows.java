@@ -4,7 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Update;
+import dev.millrace.tensor.math.update.Update;
 
 /** Applies an update to the rows that have a gradient, one after the other. */
 final class SparseRows {
@@ -36,9 +36,6 @@ final class SparseRows {
             c.node().op().name(), c.node().name(), row, i, var.dim(0));
       }
     }
-    long width = rows == 0 ? 0 : grad.elements() / rows;
-    for (long i = 0; i < rows; i++) {
-      update.apply(state, indices.longAt(i) * width, grad, i * width, width);
-    }
+    update.applyRows(state, grad, indices);
   }
 }

@@ -12,10 +12,10 @@ import dev.millrace.ops.state.VariableKind;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Update;
-import java.util.ArrayList;
+import dev.millrace.tensor.math.update.Update;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
@@ -50,7 +50,7 @@ final class UpdateFamily {
   private final String name;
   private final List<String> variables;
   private final List<String> values;
-  private final List<String> attrs = new ArrayList<>();
+  private String attr;
   private Function<Node, Rule> rule;
 
   /** A family for {@code "var, slots | values"}; the gradient is the value called grad or delta. */
@@ -65,18 +65,21 @@ final class UpdateFamily {
     return Arrays.stream(list.split(",")).map(String::strip).toList();
   }
 
-  UpdateFamily attr(String notation) {
-    attrs.add(notation);
+  /** The rule of a family without attributes of its own. */
+  UpdateFamily rule(Rule r) {
+    rule = node -> r;
     return this;
   }
 
-  UpdateFamily rule(Rule r) {
-    return rulePerNode(node -> r);
-  }
-
-  /** For a rule that depends on attributes. */
-  UpdateFamily rulePerNode(Function<Node, Rule> factory) {
-    rule = factory;
+  /** The rule of a family with a boolean attribute, given in the notation of signatures. */
+  UpdateFamily rule(String booleanAttr, BiFunction<double[], Boolean, Update> r) {
+    attr = booleanAttr;
+    String attrName = booleanAttr.substring(0, booleanAttr.indexOf(':'));
+    rule =
+        node -> {
+          boolean value = node.booleanAttr(attrName);
+          return scalars -> r.apply(scalars, value);
+        };
     return this;
   }
 
@@ -101,7 +104,9 @@ final class UpdateFamily {
       }
     }
     form.kind.result(op, "out", "T").attr("use_locking: bool = false");
-    attrs.forEach(op::attr);
+    if (attr != null) {
+      op.attr(attr);
+    }
     return op.shape(c -> shapes(c, form))
         .kernelPerNode(node -> kernel(node, form))
         .noGradient("an update is not a function of its inputs")

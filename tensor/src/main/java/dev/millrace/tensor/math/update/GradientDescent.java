@@ -1,9 +1,10 @@
-package dev.millrace.tensor.math;
+package dev.millrace.tensor.math.update;
 
-import static dev.millrace.tensor.math.Lanes.load;
-import static dev.millrace.tensor.math.Lanes.store;
+import static dev.millrace.tensor.math.update.Lanes.load;
+import static dev.millrace.tensor.math.update.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
+import jdk.incubator.vector.FloatVector;
 
 /** {@code var -= rate * grad}. */
 public final class GradientDescent extends Update {
@@ -18,7 +19,8 @@ public final class GradientDescent extends Update {
     MemorySegment var = s[0];
     float lr = (float) rate;
     for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      store(load(var, at + i).sub(load(g, gAt + i).mul(lr)), var, at + i);
+      FloatVector grad = load(g, gAt + i);
+      store(load(var, at + i).sub(grad.mul(lr)), var, at + i);
     }
   }
 

@@ -1,0 +1,42 @@
+package dev.millrace.tensor.math.update;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorSpecies;
+
+/** Vectors of floats from and to native memory, and what several rules do with numbers. */
+final class Lanes {
+  private static final VectorSpecies<Float> SPECIES = FloatVector.SPECIES_PREFERRED;
+  private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+  /** Floats in a vector. */
+  static final int COUNT = SPECIES.length();
+
+  /** Bytes in a vector. */
+  static final int BYTES = SPECIES.vectorByteSize();
+
+  private Lanes() {}
+
+  static FloatVector load(MemorySegment m, long byteOffset) {
+    return FloatVector.fromMemorySegment(SPECIES, m, byteOffset, ORDER);
+  }
+
+  static FloatVector store(FloatVector v, MemorySegment m, long byteOffset) {
+    v.intoMemorySegment(m, byteOffset, ORDER);
+    return v;
+  }
+
+  /** {@code x} moved towards zero by {@code by}, and zero if it is no farther away than that. */
+  static FloatVector shrink(FloatVector x, FloatVector by) {
+    return x.sub(by).max(0f).add(x.add(by).min(0f));
+  }
+
+  static FloatVector shrink(FloatVector x, float by) {
+    return x.sub(by).max(0f).add(x.add(by).min(0f));
+  }
+
+  static double shrink(double x, double by) {
+    return Math.max(x - by, 0) + Math.min(x + by, 0);
+  }
+}
