@@ -49,6 +49,14 @@ public final class TensorFlowServer implements AutoCloseable {
     }
   }
 
+  /**
+   * Starts a server in this very process and returns its target. TensorFlow cannot end one but with
+   * the process.
+   */
+  public static String startHere(ServerDef definition) {
+    return NativeServer.start(definition).target();
+  }
+
   /** The target of a session at this server, {@code grpc://host:port}. */
   public String target() {
     return target;
@@ -79,8 +87,7 @@ public final class TensorFlowServer implements AutoCloseable {
 
     static void main(String[] args) throws IOException {
       ServerDef definition = ServerDef.parseFrom(Base64.getDecoder().decode(args[0]));
-      NativeServer server = NativeServer.start(definition);
-      ChildProcess.reply(System.out, server.target());
+      ChildProcess.reply(System.out, startHere(definition));
       BufferedReader in =
           new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
       while (in.readLine() != null) {

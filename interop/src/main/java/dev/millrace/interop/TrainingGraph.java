@@ -44,11 +44,29 @@ public record TrainingGraph(TrainingSpec spec, GraphDef graph) {
       python.run("training_graphs.py", arguments, Duration.ofMinutes(5));
       List<TrainingGraph> graphs = new ArrayList<>();
       for (TrainingSpec spec : specs) {
-        Path file = folder.resolve(spec + ".pb");
-        graphs.add(new TrainingGraph(spec, GraphDef.parseFrom(Files.readAllBytes(file))));
+        graphs.add(read(folder.resolve(spec + ".pb")));
       }
       delete(folder);
       return graphs;
+    } catch (IOException e) {
+      throw MillraceException.of(e);
+    }
+  }
+
+  /** Reads a graph from a file that {@link #writeTo} or Python has written. */
+  public static TrainingGraph read(Path file) {
+    try {
+      TrainingSpec spec = TrainingSpec.parse(file.getFileName().toString().replace(".pb", ""));
+      return new TrainingGraph(spec, GraphDef.parseFrom(Files.readAllBytes(file)));
+    } catch (IOException e) {
+      throw MillraceException.of(e);
+    }
+  }
+
+  /** Writes the graph into a folder and returns the file, which is named after its spec. */
+  public Path writeTo(Path folder) {
+    try {
+      return Files.write(folder.resolve(spec + ".pb"), graph.toByteArray());
     } catch (IOException e) {
       throw MillraceException.of(e);
     }

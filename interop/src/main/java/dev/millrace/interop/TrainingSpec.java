@@ -1,5 +1,9 @@
 package dev.millrace.interop;
 
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+
 /**
  * Which training graph Python is to make.
  *
@@ -46,12 +50,27 @@ public record TrainingSpec(
     return new TrainingSpec(model, optimizer, variables, batch, ps, worker);
   }
 
+  /** The spec that {@link #toString} gives this text. */
+  static TrainingSpec parse(String text) {
+    Map<String, String> values = new HashMap<>();
+    for (String pair : text.toUpperCase(Locale.ROOT).split(",")) {
+      int equals = pair.indexOf('=');
+      values.put(pair.substring(0, equals), pair.substring(equals + 1));
+    }
+    return new TrainingSpec(
+        Model.valueOf(values.get("MODEL")),
+        Optimizer.valueOf(values.get("OPTIMIZER")),
+        Variables.valueOf(values.get("VARIABLES")),
+        Integer.parseInt(values.get("BATCH")),
+        Integer.parseInt(values.getOrDefault("PS", "0")),
+        Integer.parseInt(values.getOrDefault("WORKER", "0")));
+  }
+
   /** As the script takes it. */
   @Override
   public String toString() {
     String text =
         "model=%s,optimizer=%s,variables=%s,batch=%d".formatted(model, optimizer, variables, batch);
-    return (ps == 0 ? text : text + ",ps=" + ps + ",worker=" + worker)
-        .toLowerCase(java.util.Locale.ROOT);
+    return (ps == 0 ? text : text + ",ps=" + ps + ",worker=" + worker).toLowerCase(Locale.ROOT);
   }
 }

@@ -1,0 +1,82 @@
+package dev.millrace.interop.bench;
+
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Contenders measured in turns: a warm-up for each, then rounds in which each runs once, so that
+ * whatever else the machine does meets all of them alike.
+ *
+ * @param rounds how often each is measured
+ * @param turn how long each runs per round
+ */
+public record Match(int rounds, Duration turn) {
+  /** A contender's samples, one per round. */
+  public record Result(String name, List<Sample> samples) {
+    /** The median of the rounds' rates. */
+    public double stepsPerSecond() {
+      return median(samples.stream().map(Sample::stepsPerSecond).toList());
+    }
+
+    private double min() {
+      return samples.stream().mapToDouble(Sample::stepsPerSecond).min().orElseThrow();
+    }
+
+    private double max() {
+      return samples.stream().mapToDouble(Sample::stepsPerSecond).max().orElseThrow();
+    }
+  }
+
+  /** Measures the contenders; the results stand in their order. */
+  public List<Result> play(List<? extends Contender> contenders) {
+    List<Result> results = new ArrayList<>();
+    for (Contender contender : contenders) {
+      contender.run(turn);
+      results.add(new Result(contender.name(), new ArrayList<>()));
+    }
+    for (int round = 0; round < rounds; round++) {
+      for (int i = 0; i < contenders.size(); i++) {
+        // Every other round goes backwards, so that nobody always follows the same one.
+        int turnOf = round % 2 == 0 ? i : contenders.size() - 1 - i;
+        results.get(turnOf).samples().add(contenders.get(turnOf).run(turn));
+      }
+    }
+    return results;
+  }
+
+  /** Prints a table; the ratio is that to the first contender. */
+  public static void print(PrintStream out, String question, List<Result> results) {
+    out.printf(
+        Locale.ROOT,
+        "%n%-44s %12s %23s %12s %12s %7s%n",
+        question,
+        "steps/s",
+        "min .. max",
+        "median us",
+        "p99 us",
+        "ratio");
+    double first = results.getFirst().stepsPerSecond();
+    for (Result r : results) {
+      out.printf(
+          Locale.ROOT,
+          "  %-42s %,12.1f %,10.1f .. %,9.1f %,12.1f %,12.1f %7.2f%n",
+          r.name(),
+          r.stepsPerSecond(),
+          r.min(),
+          r.max(),
+          median(r.samples().stream().map(Sample::medianMicros).toList()),
+          median(r.samples().stream().map(Sample::p99Micros).toList()),
+          r.stepsPerSecond() / first);
+    }
+    out.flush();
+  }
+
+  private static double median(List<Double> values) {
+    List<Double> sorted = values.stream().sorted().toList();
+    int n = sorted.size();
+    return (sorted.get((n - 1) / 2) + sorted.get(n / 2)) / 2;
+  }
+}

@@ -1,0 +1,57 @@
+package dev.millrace.interop.bench;
+
+import dev.millrace.interop.GraphWriter;
+import dev.millrace.interop.RealTensorFlow;
+import dev.millrace.interop.SessionOptions;
+import dev.millrace.interop.TrainingGraph;
+import dev.millrace.tensor.Tensor;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/** TensorFlow's local session. One contender per process, see {@link ContenderProcess}. */
+final class TensorFlowLocal {
+  private TensorFlowLocal() {}
+
+  private static SessionOptions threads(int n) {
+    return SessionOptions.local().withThreads(n).withStepTimeout(Duration.ZERO);
+  }
+
+  private static String name(int threads) {
+    return TensorFlowSteps.tensorFlow() + ", " + threads + (threads == 1 ? " thread" : " threads");
+  }
+
+  /** Training steps. Arguments: the file of a training graph, the number of threads. */
+  static final class Training implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      TrainingGraph graph = TrainingGraph.read(Path.of(arguments.get(0)));
+      int threads = Integer.parseInt(arguments.get(1));
+      RealTensorFlow tensorFlow = RealTensorFlow.of(graph.graph(), threads(threads));
+      tensorFlow.run(graph.start(1), List.of(), List.of(TrainingGraph.INIT));
+      return new TensorFlowSteps(
+          name(threads),
+          tensorFlow,
+          graph.batch(1),
+          List.of(TrainingGraph.LOSS),
+          List.of(TrainingGraph.TRAIN));
+    }
+  }
+
+  /** Steps that fetch one constant. Arguments: the number of threads. */
+  static final class Empty implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      int threads = Integer.parseInt(arguments.get(0));
+      GraphWriter graph = new GraphWriter();
+      graph.constant("c", Tensor.scalar(1f));
+      return new TensorFlowSteps(
+          name(threads),
+          RealTensorFlow.of(graph.build(), threads(threads)),
+          Map.of(),
+          List.of("c:0"),
+          List.of());
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package dev.millrace.interop.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class MatchTest {
+  private final List<String> turns = new ArrayList<>();
+
+  @Test
+  void contendersTakeTurnsInChangingOrderAfterAWarmUp() {
+    Match match = new Match(2, Duration.ofMillis(1));
+    List<Match.Result> results = match.play(List.of(new Fake("a", 10), new Fake("b", 30)));
+    assertEquals(List.of("a", "b", "a", "b", "b", "a"), turns);
+    assertEquals(2, results.getFirst().samples().size());
+  }
+
+  @Test
+  void theTableHasMediansAndTheRatioToTheFirst() {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    Match match = new Match(3, Duration.ofMillis(1));
+    Match.print(
+        new PrintStream(bytes, true, StandardCharsets.UTF_8),
+        "question",
+        match.play(List.of(new Fake("a", 10), new Fake("b", 30))));
+    String last = bytes.toString(StandardCharsets.UTF_8).lines().toList().getLast();
+    assertTrue(last.matches(" +b +30\\.0 .* 3\\.00"), last);
+  }
+
+  @Test
+  void aSampleCountsEveryStep() {
+    int[] count = {0};
+    Sample sample = Sample.of(() -> count[0]++, Duration.ofMillis(20));
+    assertTrue(sample.stepsPerSecond() * 0.021 > count[0] * 0.5, sample.toString());
+    assertEquals(sample, Sample.ofLine(sample.toLine()));
+  }
+
+  @Test
+  void aContenderInAProcessOfItsOwnAnswersLikeOneHere() {
+    try (ContenderProcess empty =
+        ContenderProcess.start(TensorFlowLocal.Empty.class, List.of("1"))) {
+      assertTrue(empty.name().contains("1 thread"), empty.name());
+      assertTrue(empty.run(Duration.ofMillis(50)).stepsPerSecond() > 0);
+    }
+  }
+
+  private final class Fake implements Contender {
+    private final String name;
+    private final double rate;
+
+    Fake(String name, double rate) {
+      this.name = name;
+      this.rate = rate;
+    }
+
+    @Override
+    public String name() {
+      return name;
+    }
+
+    @Override
+    public Sample run(Duration duration) {
+      turns.add(name);
+      return new Sample(rate, 1e6 / rate, 1e6 / rate);
+    }
+
+    @Override
+    public void close() {}
+  }
+}
