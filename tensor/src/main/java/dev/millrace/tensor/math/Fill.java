@@ -1,0 +1,68 @@
+package dev.millrace.tensor.math;
+
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.ref.Reference;
+import java.util.Arrays;
+
+/** Whole tensors of one value, and whole tensors of another's. */
+public final class Fill {
+  private static final Recipe REPEAT = Recipe.map(1, Formula.X);
+  private static final long GRAIN = 1 << 20;
+
+  private Fill() {}
+
+  /** Sets every element to the only one of {@code value}, which has the same type. */
+  public static void with(Tensor value, Tensor out) {
+    if (!out.dtype().isPlain()) {
+      Arrays.fill(out.objects(), value.objects()[0]);
+      return;
+    }
+    LaneType lane = LaneType.ofBytes(out.dtype().bytes());
+    if (lane != null) {
+      Walk.of(out.shape(), Shape.scalar(), out.shape())
+          .run(REPEAT, lane, new double[0], value, out);
+      return;
+    }
+    long bytes = value.byteSize();
+    for (long i = 0; i < out.elements(); i++) {
+      MemorySegment.copy(value.data(), 0, out.data(), i * bytes, bytes);
+    }
+    Reference.reachabilityFence(value);
+    Reference.reachabilityFence(out);
+  }
+
+  /** Sets every element to 0. */
+  public static void zero(Tensor out) {
+    MemorySegment memory = out.data();
+    Parallel.run(
+        memory.byteSize(), GRAIN, (from, to) -> memory.asSlice(from, to - from).fill((byte) 0));
+    Reference.reachabilityFence(out);
+  }
+
+  /** Sets element {@code j} of {@code out} to element {@code i} of {@code x}, of any type. */
+  static void copyElement(Tensor x, long i, Tensor out, long j) {
+    if (x.dtype().isPlain()) {
+      long bytes = x.dtype().bytes();
+      MemorySegment.copy(x.data(), i * bytes, out.data(), j * bytes, bytes);
+    } else {
+      out.objects()[Math.toIntExact(j)] = x.objects()[Math.toIntExact(i)];
+    }
+  }
+
+  /** Makes {@code out} equal to {@code x}, which has the same type and number of elements. */
+  public static void copy(Tensor x, Tensor out) {
+    if (!x.dtype().isPlain()) {
+      System.arraycopy(x.objects(), 0, out.objects(), 0, x.objects().length);
+      return;
+    }
+    MemorySegment from = x.data();
+    MemorySegment to = out.data();
+    if (from.address() != to.address()) {
+      Parallel.run(from.byteSize(), GRAIN, (a, b) -> MemorySegment.copy(from, a, to, a, b - a));
+    }
+    Reference.reachabilityFence(x);
+    Reference.reachabilityFence(out);
+  }
+}

@@ -1,0 +1,122 @@
+package dev.millrace.tensor.math;
+
+import dev.millrace.tensor.DType;
+import java.lang.foreign.ValueLayout;
+import jdk.incubator.vector.ByteVector;
+import jdk.incubator.vector.DoubleVector;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.ShortVector;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * The element types a vector loop can be made for. All others are computed through one of these.
+ */
+enum LaneType {
+  FLOAT(
+      float.class,
+      FloatVector.class,
+      FloatVector.SPECIES_PREFERRED,
+      ValueLayout.OfFloat.class,
+      "JAVA_FLOAT_UNALIGNED"),
+  DOUBLE(
+      double.class,
+      DoubleVector.class,
+      DoubleVector.SPECIES_PREFERRED,
+      ValueLayout.OfDouble.class,
+      "JAVA_DOUBLE_UNALIGNED"),
+  INT(
+      int.class,
+      IntVector.class,
+      IntVector.SPECIES_PREFERRED,
+      ValueLayout.OfInt.class,
+      "JAVA_INT_UNALIGNED"),
+  LONG(
+      long.class,
+      LongVector.class,
+      LongVector.SPECIES_PREFERRED,
+      ValueLayout.OfLong.class,
+      "JAVA_LONG_UNALIGNED"),
+  SHORT(
+      short.class,
+      ShortVector.class,
+      ShortVector.SPECIES_PREFERRED,
+      ValueLayout.OfShort.class,
+      "JAVA_SHORT_UNALIGNED"),
+  BYTE(
+      byte.class,
+      ByteVector.class,
+      ByteVector.SPECIES_PREFERRED,
+      ValueLayout.OfByte.class,
+      "JAVA_BYTE");
+
+  final Class<?> element;
+  final Class<?> vector;
+  final VectorSpecies<?> species;
+  final Class<?> layout;
+
+  /** The field of {@link ValueLayout} that holds the layout. */
+  final String layoutField;
+
+  /** Binary logarithm of the bytes per element. */
+  final int shift;
+
+  LaneType(
+      Class<?> element,
+      Class<?> vector,
+      VectorSpecies<?> species,
+      Class<?> layout,
+      String layoutField) {
+    this.element = element;
+    this.vector = vector;
+    this.species = species;
+    this.layout = layout;
+    this.layoutField = layoutField;
+    this.shift = Integer.numberOfTrailingZeros(species.elementSize() / 8);
+  }
+
+  int bytes() {
+    return 1 << shift;
+  }
+
+  boolean isFloating() {
+    return this == FLOAT || this == DOUBLE;
+  }
+
+  /** The type whose arithmetic is that of {@code d} itself; null if there is none. */
+  static LaneType of(DType d) {
+    return switch (d) {
+      case FLOAT -> FLOAT;
+      case DOUBLE -> DOUBLE;
+      case INT32 -> INT;
+      case INT64, UINT64 -> LONG;
+      case BOOL -> BYTE;
+      default -> null;
+    };
+  }
+
+  /** The integer type of this many bytes, for moving elements about; null if there is none. */
+  static LaneType ofBytes(int bytes) {
+    return switch (bytes) {
+      case 1 -> BYTE;
+      case 2 -> SHORT;
+      case 4 -> INT;
+      case 8 -> LONG;
+      default -> null;
+    };
+  }
+
+  /**
+   * The type in which elements of type {@code d} are computed: itself where {@link #of} knows it,
+   * else a wider one that holds every value.
+   */
+  static DType computedAs(DType d) {
+    return switch (d) {
+      case HALF, BFLOAT16 -> DType.FLOAT;
+      case INT8, INT16, UINT8, UINT16 -> DType.INT32;
+      case UINT32 -> DType.INT64;
+      default -> d;
+    };
+  }
+}
