@@ -1,0 +1,164 @@
+package dev.millrace.storage;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.zip.CRC32C;
+
+/**
+ * A file being written that takes its name only when it is complete and on disk: whoever looks sees
+ * the old file or the new one, also after a crash. Closed before {@link #publish}, it leaves
+ * nothing behind.
+ */
+final class AtomicFile implements AutoCloseable {
+  /** Large writes go to the system in pieces of this size, straight from the caller's memory. */
+  private static final int CHUNK_BYTES = 1 << 20;
+
+  /** Anything shorter is gathered. */
+  private static final int GATHER_BYTES = 128 << 10;
+
+  private final Path target;
+  private final Path temporary;
+  private final FileChannel channel;
+  private final ByteBuffer gathered = ByteBuffer.allocateDirect(GATHER_BYTES);
+  private long position;
+  private boolean published;
+
+  /** Starts a file that will be {@code target}; the directory must exist. */
+  AtomicFile(Path target) {
+    this.target = target;
+    String random = Long.toHexString(ThreadLocalRandom.current().nextLong());
+    this.temporary = target.resolveSibling(target.getFileName() + ".tempstate" + random);
+    try {
+      channel =
+          FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+    } catch (IOException e) {
+      throw Failures.io("Cannot create", temporary, e);
+    }
+  }
+
+  /** Writes a whole file in one go. */
+  static void write(Path target, byte[] contents) {
+    try (AtomicFile file = new AtomicFile(target)) {
+      file.write(ByteBuffer.wrap(contents));
+      file.seal();
+      file.publish();
+    }
+    syncDirectory(target.toAbsolutePath().getParent());
+  }
+
+  /** Bytes written so far. */
+  long position() {
+    return position;
+  }
+
+  /** Appends what remains of {@code bytes}. */
+  void write(ByteBuffer bytes) {
+    position += bytes.remaining();
+    while (bytes.remaining() > gathered.remaining()) {
+      int n = gathered.remaining();
+      gathered.put(bytes.slice(bytes.position(), n));
+      bytes.position(bytes.position() + n);
+      drain();
+    }
+    gathered.put(bytes);
+  }
+
+  /** Appends all of {@code memory}, of any size, and continues {@code crc} over it. */
+  void write(MemorySegment memory, CRC32C crc) {
+    if (memory.byteSize() <= GATHER_BYTES / 2) {
+      Checksum.update(crc, memory);
+      write(memory.asByteBuffer());
+      return;
+    }
+    drain();
+    // Piece by piece, so that the system finds in the cache what the checksum brought there.
+    for (long at = 0; at < memory.byteSize(); at += CHUNK_BYTES) {
+      long n = Math.min(CHUNK_BYTES, memory.byteSize() - at);
+      ByteBuffer piece = memory.asSlice(at, n).asByteBuffer();
+      crc.update(piece.duplicate());
+      writeThrough(piece);
+    }
+    position += memory.byteSize();
+  }
+
+  private void drain() {
+    gathered.flip();
+    writeThrough(gathered);
+    gathered.clear();
+  }
+
+  private void writeThrough(ByteBuffer bytes) {
+    try {
+      while (bytes.hasRemaining()) {
+        channel.write(bytes);
+      }
+    } catch (IOException e) {
+      throw Failures.io("Cannot write", temporary, e);
+    }
+  }
+
+  /** Brings everything to disk, still under the temporary name. Nothing can be added after. */
+  void seal() {
+    drain();
+    try {
+      channel.force(true);
+      channel.close();
+    } catch (IOException e) {
+      throw Failures.io("Cannot write", temporary, e);
+    }
+  }
+
+  /** Gives the sealed file its name, in place of any file that has it. */
+  void publish() {
+    move(temporary, target);
+    published = true;
+  }
+
+  /** Drops the file unless it has been published. */
+  @Override
+  public void close() {
+    if (published) {
+      return;
+    }
+    try {
+      channel.close();
+      Files.deleteIfExists(temporary);
+    } catch (IOException e) {
+      throw Failures.io("Cannot remove", temporary, e);
+    }
+  }
+
+  /** Renames within one file system, in one step. */
+  static void move(Path from, Path to) {
+    try {
+      Files.move(from, to, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException e) {
+      throw Failures.io("Cannot rename " + from + " to", to, e);
+    }
+  }
+
+  /** Brings the names in a directory to disk: without this a rename may be lost in a crash. */
+  static void syncDirectory(Path directory) {
+    try (FileChannel d = FileChannel.open(directory, StandardOpenOption.READ)) {
+      d.force(true);
+    } catch (IOException e) {
+      throw Failures.io("Cannot sync", directory, e);
+    }
+  }
+
+  /** Makes a directory and its parents where they do not exist yet. */
+  static void makeDirectories(Path directory) {
+    try {
+      Files.createDirectories(directory);
+    } catch (IOException e) {
+      throw Failures.io("Cannot create", directory, e);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package dev.millrace.storage;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.proto.BundleEntryProto;
+import dev.millrace.proto.BundleHeaderProto;
+import dev.millrace.proto.VersionDef;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.SequencedMap;
+import java.util.TreeMap;
+
+/**
+ * The index of a tensor bundle: for every tensor, and every slice of a partitioned one, where its
+ * bytes are. A bundle named {@code PREFIX} is this index, in {@code PREFIX.index}, and the data
+ * files it speaks of.
+ *
+ * @param entries by key, in ascending order of the keys
+ */
+record BundleIndex(int shards, SequencedMap<ByteString, BundleEntryProto> entries) {
+  /** The version of the format written here, and the newest that can be read. */
+  private static final int VERSION = 1;
+
+  private static final ByteString HEADER_KEY = ByteString.EMPTY;
+
+  static Path file(Path prefix) {
+    return prefix.resolveSibling(prefix.getFileName() + ".index");
+  }
+
+  static Path dataFile(Path prefix, int shard, int shards) {
+    return prefix.resolveSibling(
+        String.format("%s.data-%05d-of-%05d", prefix.getFileName(), shard, shards));
+  }
+
+  /** A map that keeps entries in the order of the index. */
+  static SequencedMap<ByteString, BundleEntryProto> newEntries() {
+    return new TreeMap<>(TableWriter.KEY_ORDER);
+  }
+
+  /** Whether a key is a tensor's name, and not that of the header or of a slice. */
+  static boolean isName(ByteString key) {
+    return !key.isEmpty() && key.byteAt(0) != 0;
+  }
+
+  /** Reads and checks the index of the bundle {@code prefix}. */
+  static BundleIndex read(Path prefix) {
+    Path file = file(prefix);
+    if (!Files.exists(file)) {
+      throw new MillraceException(
+          Code.NOT_FOUND,
+          String.format(
+              "No checkpoint %s: there is no file %s. Name a checkpoint by its path up to but not"
+                  + " including '.index'.",
+              prefix, file));
+    }
+    // The table is in order already.
+    SequencedMap<ByteString, BundleEntryProto> entries = new LinkedHashMap<>();
+    BundleHeaderProto[] header = new BundleHeaderProto[1];
+    TableReader.scan(
+        file,
+        (key, value) -> {
+          try {
+            if (key.equals(HEADER_KEY)) {
+              header[0] = BundleHeaderProto.parseFrom(value);
+            } else {
+              entries.put(key, BundleEntryProto.parseFrom(value));
+            }
+          } catch (InvalidProtocolBufferException e) {
+            throw Failures.corrupt(file, "the entry of '%s' is damaged.", key.toStringUtf8());
+          }
+        });
+    check(file, header[0]);
+    return new BundleIndex(header[0].getNumShards(), entries);
+  }
+
+  private static void check(Path file, BundleHeaderProto header) {
+    if (header == null) {
+      throw Failures.corrupt(file, "has no header: it is damaged or not the index of a bundle.");
+    }
+    if (header.getNumShards() < 1) {
+      throw Failures.corrupt(
+          file, "speaks of %d data files; there must be one.", header.getNumShards());
+    }
+    if (header.getVersion().getMinConsumer() > VERSION) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          String.format(
+              "%s: asks for a reader of version %d; this one is %d. Save it with an older"
+                  + " TensorFlow.",
+              file, header.getVersion().getMinConsumer(), VERSION));
+    }
+    if (header.getEndianness() != BundleHeaderProto.Endianness.LITTLE) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          file + ": was written on a big-endian machine, which cannot be read here.");
+    }
+  }
+
+  /** Writes this index to {@code file}. */
+  void write(AtomicFile file) {
+    TableWriter table = new TableWriter(file);
+    BundleHeaderProto header =
+        BundleHeaderProto.newBuilder()
+            .setNumShards(shards)
+            .setVersion(VersionDef.newBuilder().setProducer(VERSION))
+            .build();
+    table.add(HEADER_KEY, header.toByteString());
+    entries.forEach((key, entry) -> table.add(key, entry.toByteString()));
+    table.finish();
+  }
+}

@@ -1,0 +1,167 @@
+package dev.millrace.storage;
+
+import com.google.protobuf.ByteString;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.proto.BundleEntryProto;
+import dev.millrace.proto.TensorShapeProto;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.lang.ref.Reference;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.SequencedMap;
+import java.util.zip.CRC32C;
+
+/**
+ * Writes a checkpoint: a tensor bundle with one data file, {@code PREFIX.data-00000-of-00001} and
+ * {@code PREFIX.index}. Tensors are written as they are added, straight from their memory. Nothing
+ * has its final name before {@link #finish}; when that returns, all of it is on disk. Closed
+ * before, it leaves nothing behind.
+ */
+public final class BundleWriter implements AutoCloseable {
+  private final Path prefix;
+  private final AtomicFile data;
+  private final SequencedMap<ByteString, BundleEntryProto> entries = BundleIndex.newEntries();
+
+  /** Starts the bundle {@code prefix}; its directory is made if need be. */
+  public BundleWriter(Path prefix) {
+    this.prefix = prefix.toAbsolutePath();
+    AtomicFile.makeDirectories(this.prefix.getParent());
+    data = new AtomicFile(BundleIndex.dataFile(this.prefix, 0, 1));
+  }
+
+  /** Adds a whole tensor. */
+  public void add(String name, Tensor tensor) {
+    ByteString key = keyOf(name);
+    if (entries.containsKey(key)) {
+      throw duplicate(name);
+    }
+    entries.put(key, write(name, tensor));
+  }
+
+  /**
+   * Adds one part of a partitioned tensor; other parts may be in this bundle or in others. A part
+   * that is all of it is stored as a whole tensor.
+   */
+  public void add(String name, ShapeAndSlice part, Tensor tensor) {
+    ByteString key = keyOf(name);
+    if (!tensor.shape().equals(part.sliceShape())) {
+      throw MillraceException.invalid(
+          "Cannot save a tensor of shape %s as the slice '%s' of '%s': that has shape %s.",
+          tensor.shape(), part, name, part.sliceShape());
+    }
+    if (part.sliceShape().equals(part.shape())) {
+      add(name, tensor);
+      return;
+    }
+    BundleEntryProto.Builder whole =
+        BundleEntryProto.newBuilder()
+            .setDtypeValue(tensor.dtype().number())
+            .setShape(toProto(part.shape()));
+    BundleEntryProto before = entries.get(key);
+    if (before != null) {
+      if (before.getSlicesCount() == 0) {
+        throw duplicate(name);
+      }
+      if (!before.toBuilder().clearSlices().build().equals(whole.build())) {
+        throw MillraceException.invalid(
+            "Cannot save the %s slice '%s' of '%s': an earlier slice was of another type or of a"
+                + " tensor of another shape.",
+            tensor.dtype(), part, name);
+      }
+      whole.addAllSlices(before.getSlicesList());
+    }
+    ByteString sliceKey = part.slice().keyOf(name);
+    if (entries.containsKey(sliceKey)) {
+      throw duplicate(name + "' slice '" + part.slice());
+    }
+    BundleEntryProto entry = write(name, tensor);
+    entries.put(sliceKey, entry);
+    entries.put(key, whole.addSlices(part.slice().toProto()).build());
+  }
+
+  private static ByteString keyOf(String name) {
+    ByteString key = ByteString.copyFromUtf8(name);
+    if (!BundleIndex.isName(key)) {
+      throw MillraceException.invalid(
+          "Cannot save a tensor under the name '%s': it is empty or begins with a zero byte.",
+          name);
+    }
+    return key;
+  }
+
+  private MillraceException duplicate(String name) {
+    return new MillraceException(
+        Code.ALREADY_EXISTS,
+        String.format("'%s' has already been added to checkpoint %s.", name, prefix));
+  }
+
+  private BundleEntryProto write(String name, Tensor tensor) {
+    long offset = data.position();
+    CRC32C crc = new CRC32C();
+    if (tensor.dtype().isPlain()) {
+      data.write(tensor.data(), crc);
+    } else if (tensor.dtype() == DType.STRING) {
+      StringEncoding.write(data, tensor.objects(), crc);
+    } else {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          String.format(
+              "Cannot save '%s': a %s tensor cannot be stored in a checkpoint.",
+              name, tensor.dtype()));
+    }
+    Reference.reachabilityFence(tensor);
+    return BundleEntryProto.newBuilder()
+        .setDtypeValue(tensor.dtype().number())
+        .setShape(toProto(tensor.shape()))
+        .setOffset(offset)
+        .setSize(data.position() - offset)
+        .setCrc32C(Checksum.masked(crc))
+        .build();
+  }
+
+  private static TensorShapeProto toProto(Shape shape) {
+    TensorShapeProto.Builder proto = TensorShapeProto.newBuilder();
+    for (long d : shape.dims()) {
+      proto.addDimBuilder().setSize(d);
+    }
+    return proto.build();
+  }
+
+  /**
+   * Completes the checkpoint, in place of an older one with this prefix: from here on others see
+   * it. After a crash in the middle of replacing, neither is there.
+   */
+  public void finish() {
+    data.seal();
+    Path indexFile = BundleIndex.file(prefix);
+    try (AtomicFile index = new AtomicFile(indexFile)) {
+      new BundleIndex(1, entries).write(index);
+      index.seal();
+      removeIndex(indexFile);
+      data.publish();
+      index.publish();
+    }
+    AtomicFile.syncDirectory(prefix.getParent());
+  }
+
+  /** An old index must never be found beside new data, so it goes first, for good. */
+  static void removeIndex(Path file) {
+    try {
+      if (Files.deleteIfExists(file)) {
+        AtomicFile.syncDirectory(file.getParent());
+      }
+    } catch (IOException e) {
+      throw Failures.io("Cannot replace", file, e);
+    }
+  }
+
+  /** Drops the checkpoint unless it is finished. */
+  @Override
+  public void close() {
+    data.close();
+  }
+}

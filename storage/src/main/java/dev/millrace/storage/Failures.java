@@ -1,0 +1,50 @@
+package dev.millrace.storage;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+
+/** What can go wrong with a file, as errors a caller can act on. */
+final class Failures {
+  private Failures() {}
+
+  /** The bytes of {@code file} are not what was written: damaged, cut short, or of another kind. */
+  static MillraceException corrupt(Path file, String format, Object... args) {
+    return new MillraceException(Code.DATA_LOSS, file + ": " + String.format(format, args));
+  }
+
+  /** The system refused; {@code doing} reads like "Cannot write". */
+  static MillraceException io(String doing, Path file, IOException e) {
+    return new MillraceException(codeOf(e), doing + " " + file + ": " + reasonOf(e), e);
+  }
+
+  private static Code codeOf(IOException e) {
+    return switch (e) {
+      case NoSuchFileException _ -> Code.NOT_FOUND;
+      case AccessDeniedException _ -> Code.PERMISSION_DENIED;
+      case ClosedByInterruptException _ -> Code.CANCELLED;
+      default -> isDiskFull(e) ? Code.RESOURCE_EXHAUSTED : Code.UNKNOWN;
+    };
+  }
+
+  private static boolean isDiskFull(IOException e) {
+    String message = e.getMessage();
+    return message != null
+        && (message.contains("No space left") || message.contains("quota exceeded"));
+  }
+
+  private static String reasonOf(IOException e) {
+    return switch (e) {
+      case NoSuchFileException _ -> "no such file or directory.";
+      case AccessDeniedException _ -> "permission denied.";
+      case ClosedByInterruptException _ -> "interrupted.";
+      case FileSystemException f when f.getReason() != null -> f.getReason() + ".";
+      default -> e.getMessage() == null ? e.toString() : e.getMessage() + ".";
+    };
+  }
+}

@@ -1,0 +1,66 @@
+package dev.millrace.storage;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class AtomicFileTest {
+  @TempDir Path dir;
+
+  private List<Path> files() throws IOException {
+    try (var list = Files.list(dir)) {
+      return list.toList();
+    }
+  }
+
+  @Test
+  void theOldFileStaysUntilTheNewOneIsPublished() throws IOException {
+    Path target = dir.resolve("f");
+    AtomicFile.write(target, "old".getBytes());
+    try (AtomicFile file = new AtomicFile(target)) {
+      file.write(ByteBuffer.wrap("new".getBytes()));
+      file.seal();
+      assertEquals("old", Files.readString(target));
+      file.publish();
+      assertEquals("new", Files.readString(target));
+    }
+    assertEquals(List.of(target), files());
+  }
+
+  @Test
+  void anUnpublishedFileLeavesNothing() throws IOException {
+    try (AtomicFile file = new AtomicFile(dir.resolve("f"))) {
+      file.write(ByteBuffer.allocate(1 << 20));
+    }
+    try (AtomicFile sealed = new AtomicFile(dir.resolve("f"))) {
+      sealed.seal();
+    }
+    assertEquals(List.of(), files());
+  }
+
+  @Test
+  void pieceSizesDoNotShow() {
+    byte[] bytes = new byte[1 << 20];
+    new java.util.Random(1).nextBytes(bytes);
+    Path target = dir.resolve("f");
+    try (AtomicFile file = new AtomicFile(target)) {
+      for (int at = 0, n = 1; at < bytes.length; at += n, n = Math.min(3 * n, bytes.length - at)) {
+        file.write(ByteBuffer.wrap(bytes, at, n));
+        assertEquals(at + n, file.position());
+      }
+      file.seal();
+      file.publish();
+      assertArrayEquals(bytes, Files.readAllBytes(target));
+    } catch (IOException e) {
+      throw new AssertionError(Arrays.toString(e.getStackTrace()), e);
+    }
+  }
+}

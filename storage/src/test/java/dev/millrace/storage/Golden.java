@@ -1,0 +1,17 @@
+package dev.millrace.storage;
+
+import java.net.URISyntaxException;
+import java.nio.file.Path;
+
+/** Files written by TensorFlow 2.21. */
+final class Golden {
+  private Golden() {}
+
+  static Path path(String name) {
+    try {
+      return Path.of(Golden.class.getResource("golden/kinds.index").toURI()).resolveSibling(name);
+    } catch (URISyntaxException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
