@@ -143,7 +143,7 @@ public final class Graph {
     Map<String, AttrValue> complete = op.complete(name, attrs);
     op.checkInputs(name, complete, inputs);
     Node node = new Node(this, nodes.size(), name, op, device, complete, inputs, controlInputs);
-    if (!inputs.contains(null)) {
+    if (inputs.stream().noneMatch(java.util.Objects::isNull)) {
       inferShapes(node);
     }
     nodes.add(node);

@@ -1,0 +1,65 @@
+package dev.millrace.runtime;
+
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Runs parts of a graph. The graph may grow between runs.
+ *
+ * <p>Threading: any number of runs at once, from any threads. After {@link #close} runs in flight
+ * end with CANCELLED and new ones are refused.
+ */
+public interface Session extends AutoCloseable {
+  /**
+   * Runs what {@code fetches} and {@code targets} need, with {@code feeds} in place of the outputs
+   * they name.
+   *
+   * @return the fetched values in the order asked for, owned by the caller
+   */
+  default List<Tensor> run(Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets) {
+    return run(feeds, fetches, targets, RunOptions.DEFAULT);
+  }
+
+  /** Likewise, with options. */
+  List<Tensor> run(
+      Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions options);
+
+  /** The value of one output. */
+  default Tensor fetch(Output output) {
+    return run(Map.of(), List.of(output), List.of()).getFirst();
+  }
+
+  /** The value of one output under these feeds. */
+  default Tensor fetch(Output output, Map<Output, Tensor> feeds) {
+    return run(feeds, List.of(output), List.of()).getFirst();
+  }
+
+  /** Runs nodes for their effect. */
+  default void run(Node... targets) {
+    run(Map.of(), List.of(), List.of(targets));
+  }
+
+  /** Runs nodes for their effect, under these feeds. */
+  default void run(Map<Output, Tensor> feeds, Node... targets) {
+    run(feeds, List.of(), List.of(targets));
+  }
+
+  /**
+   * A run prepared for being repeated: feeds and fetches are given by position, and nothing is
+   * looked up again.
+   */
+  Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets);
+
+  /** A prepared run. */
+  @FunctionalInterface
+  interface Callable {
+    /** Runs with these values for the feeds; they are borrowed. The results are the caller's. */
+    Tensor[] run(Tensor... feeds);
+  }
+
+  @Override
+  void close();
+}

@@ -1,0 +1,245 @@
+package dev.millrace.runtime.exec;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.op.AsyncKernel;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * One device's part of a graph in the form the executor walks: nodes, edges and value slots as
+ * arrays of ints, kernels made. A slot is one output of one node. Constants without control inputs
+ * are not run at all; their slots start filled.
+ *
+ * <p>Threading: immutable, but for the free list of states; any number of steps run at once.
+ */
+public final class CompiledGraph implements AutoCloseable {
+  static final int CONTROL = -1;
+
+  final Node[] nodes;
+  final Kernel[] kernels;
+  final AsyncKernel[] asyncKernels;
+  final Op.Role[] roles;
+
+  /** Slots of node n's data inputs are inputSlots[inputStart[n] .. inputStart[n+1]). */
+  final int[] inputStart;
+
+  final int[] inputSlots;
+
+  /** Whether data input at that position is declared as a reference. */
+  final boolean[] inputIsRef;
+
+  /** Slots of node n's outputs are outputStart[n] .. outputStart[n+1]. */
+  final int[] outputStart;
+
+  /** Edges out of node n are edgeStart[n] .. edgeStart[n+1]: from a slot (or CONTROL) to a node. */
+  final int[] edgeStart;
+
+  final int[] edgeSlot;
+  final int[] edgeTarget;
+
+  /** Inputs each node waits for, constants not counted. */
+  final int[] initialPending;
+
+  /** How many times each slot is read; slots of constants count as read forever. */
+  final int[] initialUses;
+
+  /** Constants in their slots, null elsewhere. */
+  final Object[] initialValues;
+
+  /** The nodes that wait for nothing. */
+  final int[] roots;
+
+  /** How many nodes run in a step. */
+  final int runnable;
+
+  private final ArrayDeque<StepState> idle = new ArrayDeque<>();
+
+  public CompiledGraph(Graph graph) {
+    List<Node> list = graph.nodes();
+    int n = list.size();
+    nodes = list.toArray(new Node[0]);
+    kernels = new Kernel[n];
+    asyncKernels = new AsyncKernel[n];
+    roles = new Op.Role[n];
+    inputStart = new int[n + 1];
+    outputStart = new int[n + 1];
+    edgeStart = new int[n + 1];
+    initialPending = new int[n];
+    for (int i = 0; i < n; i++) {
+      inputStart[i + 1] = inputStart[i] + nodes[i].inputCount();
+      outputStart[i + 1] = outputStart[i] + nodes[i].outputCount();
+      roles[i] = nodes[i].op().role();
+    }
+    int slots = outputStart[n];
+    inputSlots = new int[inputStart[n]];
+    inputIsRef = new boolean[inputStart[n]];
+    initialUses = new int[slots];
+    initialValues = new Object[slots];
+    boolean[] constant = new boolean[n];
+    boolean loops = false;
+    int run = 0;
+    for (int i = 0; i < n; i++) {
+      Node node = nodes[i];
+      constant[i] = isConstant(node);
+      loops |= roles[i] == Op.Role.ENTER || roles[i] == Op.Role.NEXT_ITERATION;
+      if (constant[i]) {
+        initialValues[outputStart[i]] = node.tensorAttr("value");
+        continue;
+      }
+      run++;
+      try {
+        if (node.op().isAsync()) {
+          asyncKernels[i] = node.op().asyncKernelFor(node);
+        } else {
+          kernels[i] = node.op().kernelFor(node);
+        }
+      } catch (MillraceException e) {
+        throw e.withMessage(e.getMessage() + "\n\t [[{{node " + node.name() + "}}]]");
+      }
+    }
+    if (loops) {
+      throw new MillraceException(
+          dev.millrace.base.Code.UNIMPLEMENTED, "Loops in a graph cannot be run yet.");
+    }
+    runnable = run;
+    List<List<int[]>> edges = new ArrayList<>(n);
+    for (int i = 0; i < n; i++) {
+      edges.add(new ArrayList<>(2));
+    }
+    for (int i = 0; i < n; i++) {
+      List<Op.TypedArg> types = nodes[i].op().inputTypes(nodes[i].attrs());
+      for (int k = 0; k < nodes[i].inputCount(); k++) {
+        Output in = nodes[i].input(k);
+        int source = in.node().id();
+        int slot = outputStart[source] + in.index();
+        inputSlots[inputStart[i] + k] = slot;
+        inputIsRef[inputStart[i] + k] = types.get(k).isRef();
+        if (constant[source]) {
+          continue;
+        }
+        initialUses[slot]++;
+        initialPending[i]++;
+        edges.get(source).add(new int[] {slot, i});
+      }
+      for (Node c : nodes[i].controlInputs()) {
+        if (!constant[c.id()]) {
+          initialPending[i]++;
+          edges.get(c.id()).add(new int[] {CONTROL, i});
+        }
+      }
+      if (constant[i]) {
+        initialUses[outputStart[i]] = Integer.MAX_VALUE;
+      }
+    }
+    for (int i = 0; i < n; i++) {
+      edgeStart[i + 1] = edgeStart[i] + edges.get(i).size();
+    }
+    edgeSlot = new int[edgeStart[n]];
+    edgeTarget = new int[edgeStart[n]];
+    for (int i = 0; i < n; i++) {
+      int at = edgeStart[i];
+      for (int[] e : edges.get(i)) {
+        edgeSlot[at] = e[0];
+        edgeTarget[at++] = e[1];
+      }
+    }
+    int[] ready = new int[n];
+    int count = 0;
+    // Receives first: what they wait for may take a while to come.
+    for (int pass = 0; pass < 2; pass++) {
+      for (int i = 0; i < n; i++) {
+        if (!constant[i] && initialPending[i] == 0 && (asyncKernels[i] != null) == (pass == 0)) {
+          ready[count++] = i;
+        }
+      }
+    }
+    roots = Arrays.copyOf(ready, count);
+  }
+
+  private static boolean isConstant(Node node) {
+    return node.op().name().equals("Const") && node.controlInputs().isEmpty();
+  }
+
+  /** How many nodes a step runs at most. */
+  public int size() {
+    return runnable;
+  }
+
+  StepState takeState() {
+    StepState s;
+    synchronized (idle) {
+      s = idle.poll();
+    }
+    return s == null ? new StepState(this) : s;
+  }
+
+  void giveBack(StepState s) {
+    synchronized (idle) {
+      if (idle.size() < 16) {
+        idle.push(s);
+      }
+    }
+  }
+
+  /** Releases nothing that steps in flight still need; constants belong to the graph. */
+  @Override
+  public void close() {
+    synchronized (idle) {
+      idle.clear();
+    }
+  }
+
+  /** A step's mutable arrays, reused from step to step. */
+  static final class StepState {
+    final int[] pending;
+    final int[] uses;
+
+    /** A Tensor with a counted reference, a Variable, or null while not produced, or dead. */
+    final Object[] values;
+
+    /** Nodes with a dead input. */
+    final boolean[] dead;
+
+    /** For a merge: which input came alive first, -1 while none. */
+    final int[] mergeInput;
+
+    /** Nodes ready to run, a ring of at most all nodes. */
+    final int[] ready;
+
+    StepState(CompiledGraph g) {
+      pending = new int[g.nodes.length];
+      uses = new int[g.initialUses.length];
+      values = new Object[g.initialValues.length];
+      dead = new boolean[g.nodes.length];
+      mergeInput = new int[g.nodes.length];
+      ready = new int[g.nodes.length];
+      reset(g);
+    }
+
+    void reset(CompiledGraph g) {
+      System.arraycopy(g.initialPending, 0, pending, 0, pending.length);
+      System.arraycopy(g.initialUses, 0, uses, 0, uses.length);
+      System.arraycopy(g.initialValues, 0, values, 0, values.length);
+      Arrays.fill(dead, false);
+      Arrays.fill(mergeInput, -1);
+    }
+
+    /** Gives back whatever a step that ended early still holds. */
+    void releaseValues(CompiledGraph g) {
+      for (int i = 0; i < values.length; i++) {
+        if (values[i] instanceof Tensor t && g.initialValues[i] == null) {
+          t.release();
+        }
+        values[i] = null;
+      }
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package dev.millrace.runtime.exec;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The meeting place of one step within one process.
+ *
+ * <p>Threading: any thread; receivers are called outside the lock.
+ */
+public final class LocalRendezvous implements Rendezvous {
+  private record Sent(Tensor value, boolean dead) {}
+
+  /** Under one key there are values that wait for receivers, or receivers that wait, never both. */
+  private static final class Meeting {
+    final ArrayDeque<Sent> values = new ArrayDeque<>(2);
+    final ArrayDeque<Receiver> receivers = new ArrayDeque<>(2);
+
+    boolean isEmpty() {
+      return values.isEmpty() && receivers.isEmpty();
+    }
+  }
+
+  private final Map<String, Meeting> meetings = new HashMap<>();
+  private MillraceException aborted;
+
+  @Override
+  public void send(Key key, Tensor value, boolean dead) {
+    Receiver waiting = null;
+    synchronized (this) {
+      if (aborted == null) {
+        Meeting m = meetings.computeIfAbsent(key.full(), k -> new Meeting());
+        waiting = m.receivers.poll();
+        if (waiting == null) {
+          m.values.add(new Sent(value, dead));
+          return;
+        }
+        if (m.isEmpty()) {
+          meetings.remove(key.full());
+        }
+      }
+    }
+    if (waiting != null) {
+      waiting.received(value, dead);
+    } else if (value != null) {
+      value.release();
+    }
+  }
+
+  @Override
+  public void recv(Key key, Receiver receiver) {
+    Sent sent = null;
+    MillraceException failure;
+    synchronized (this) {
+      failure = aborted;
+      if (failure == null) {
+        Meeting m = meetings.computeIfAbsent(key.full(), k -> new Meeting());
+        sent = m.values.poll();
+        if (sent == null) {
+          m.receivers.add(receiver);
+          return;
+        }
+        if (m.isEmpty()) {
+          meetings.remove(key.full());
+        }
+      }
+    }
+    if (failure != null) {
+      receiver.failed(failure);
+    } else {
+      receiver.received(sent.value, sent.dead);
+    }
+  }
+
+  @Override
+  public void abort(MillraceException cause) {
+    List<Receiver> waiting = new ArrayList<>();
+    synchronized (this) {
+      if (aborted != null) {
+        return;
+      }
+      aborted = cause;
+      for (Meeting m : meetings.values()) {
+        waiting.addAll(m.receivers);
+        for (Sent s : m.values) {
+          if (s.value != null) {
+            s.value.release();
+          }
+        }
+      }
+      meetings.clear();
+    }
+    for (Receiver r : waiting) {
+      r.failed(cause);
+    }
+  }
+
+  /** How many keys have a value or a receiver waiting. */
+  public synchronized int size() {
+    return meetings.size();
+  }
+
+  /** The keys somebody waits under, for messages about a step that does not end. */
+  public synchronized List<String> awaited() {
+    return meetings.entrySet().stream()
+        .filter(e -> !e.getValue().receivers.isEmpty())
+        .map(Map.Entry::getKey)
+        .sorted()
+        .toList();
+  }
+}

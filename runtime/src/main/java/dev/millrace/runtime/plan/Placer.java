@@ -1,0 +1,206 @@
+package dev.millrace.runtime.plan;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.DeviceSpec;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.runtime.Device;
+import dev.millrace.tensor.DType;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Gives every node of a graph one of the devices, by TensorFlow's rules: nodes joined by a
+ * reference, a resource or a {@code _class} attribute share a device; a device matches what all
+ * members of the group ask for; among several the first by name is taken; constants and the like go
+ * to their consumers, questions about a shape to the tensor asked about.
+ */
+public final class Placer {
+  private static final Set<String> METADATA = Set.of("Shape", "Size", "Rank");
+
+  private final List<Device> devices;
+  private final boolean soft;
+
+  /** Union-find over node ids. */
+  private int[] parent;
+
+  private final Map<Integer, DeviceSpec> wish = new HashMap<>();
+  private final Map<Node, String> placed = new HashMap<>();
+
+  private Placer(List<Device> devices, boolean soft) {
+    this.devices = devices.stream().sorted(Comparator.comparing(Device::name)).toList();
+    this.soft = soft;
+  }
+
+  /**
+   * The full device name of every node.
+   *
+   * @param soft whether a device type or number that does not exist may be replaced
+   * @param fixed nodes placed before, which keep their device
+   */
+  public static Map<Node, String> place(
+      Graph graph, List<Device> devices, boolean soft, Map<Node, String> fixed) {
+    return new Placer(devices, soft).place(graph, fixed);
+  }
+
+  private Map<Node, String> place(Graph graph, Map<Node, String> fixed) {
+    List<Node> nodes = graph.nodes();
+    parent = new int[nodes.size()];
+    for (Node n : nodes) {
+      parent[n.id()] = n.id();
+      wish.put(n.id(), wishOf(n));
+    }
+    for (Node n : nodes) {
+      for (Output in : n.inputs()) {
+        if (bindsTogether(n, in)) {
+          join(n, in.node());
+        }
+      }
+      for (String name : n.colocations()) {
+        Node other = graph.find(name);
+        if (other == null) {
+          throw MillraceException.invalid(
+              "Node '%s' expects to be colocated with unknown node '%s'", n.name(), name);
+        }
+        join(n, other);
+      }
+    }
+    for (Node n : nodes) {
+      String before = fixed.get(n);
+      if (before != null) {
+        placed.put(n, before);
+        wish.merge(root(n.id()), DeviceSpec.parse(before), (a, b) -> b.over(a));
+      }
+    }
+    Map<Node, List<Node>> consumers = consumers(nodes);
+    for (Node n : nodes) {
+      if (!placed.containsKey(n) && !isGenerator(n)) {
+        placed.put(n, choose(n, hintFor(n)));
+      }
+    }
+    for (Node n : nodes) {
+      if (!placed.containsKey(n)) {
+        placed.put(n, choose(n, sharedDevice(consumers.get(n))));
+      }
+    }
+    return placed;
+  }
+
+  private DeviceSpec wishOf(Node n) {
+    try {
+      return DeviceSpec.parse(n.device());
+    } catch (MillraceException e) {
+      throw e.withMessage("Node '" + n.name() + "': " + e.getMessage());
+    }
+  }
+
+  /** A reference or a resource cannot leave its device. */
+  private static boolean bindsTogether(Node n, Output in) {
+    if (in.dtype() == DType.RESOURCE) {
+      return true;
+    }
+    if (!in.isRef()) {
+      return false;
+    }
+    List<dev.millrace.graph.op.Op.TypedArg> types = n.op().inputTypes(n.attrs());
+    for (int i = 0; i < n.inputCount(); i++) {
+      if (n.input(i) == in && types.get(i).isRef()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private int root(int id) {
+    while (parent[id] != id) {
+      parent[id] = parent[parent[id]];
+      id = parent[id];
+    }
+    return id;
+  }
+
+  private void join(Node a, Node b) {
+    int x = root(a.id());
+    int y = root(b.id());
+    if (x == y) {
+      return;
+    }
+    DeviceSpec both = wish.get(x).intersect(wish.get(y), soft);
+    if (both == null) {
+      throw MillraceException.invalid(
+          "Cannot colocate nodes {{colocation_node %s}} and {{colocation_node %s}}: Cannot merge"
+              + " devices with incompatible specifications: '%s' and '%s'",
+          a.name(), b.name(), wish.get(x), wish.get(y));
+    }
+    int low = Math.min(x, y);
+    int high = Math.max(x, y);
+    parent[high] = low;
+    wish.put(low, both);
+  }
+
+  /** No inputs, one output that is a value: better made where it is used. */
+  private static boolean isGenerator(Node n) {
+    return n.inputCount() == 0 && n.outputCount() == 1 && !n.output(0).isRef();
+  }
+
+  private String hintFor(Node n) {
+    return METADATA.contains(n.op().name()) ? placed.get(n.input(0).node()) : null;
+  }
+
+  private String sharedDevice(List<Node> consumers) {
+    Set<String> at = new HashSet<>();
+    for (Node c : consumers) {
+      at.add(placed.get(c));
+    }
+    return at.size() == 1 ? at.iterator().next() : null;
+  }
+
+  private static Map<Node, List<Node>> consumers(List<Node> nodes) {
+    Map<Node, List<Node>> map = new HashMap<>();
+    for (Node n : nodes) {
+      map.computeIfAbsent(n, k -> new java.util.ArrayList<>());
+      for (Output in : n.inputs()) {
+        map.computeIfAbsent(in.node(), k -> new java.util.ArrayList<>()).add(n);
+      }
+    }
+    return map;
+  }
+
+  /** The first device by name that the node's group may have, or the hint if that is one. */
+  private String choose(Node n, String hint) {
+    int group = root(n.id());
+    DeviceSpec spec = wish.get(group);
+    List<Device> candidates = matching(spec);
+    if (candidates.isEmpty() && soft) {
+      candidates = matching(spec.withoutDevice());
+    }
+    if (candidates.isEmpty()) {
+      throw MillraceException.invalid(
+          "Cannot assign a device for operation %s: {{node %s}} was explicitly assigned to %s but"
+              + " available devices are [ %s ]. Make sure the device specification refers to a"
+              + " valid device.",
+          n.name(),
+          n.name(),
+          spec,
+          devices.stream().map(Device::name).collect(Collectors.joining(", ")));
+    }
+    if (hint != null) {
+      for (Device d : candidates) {
+        if (d.name().equals(hint)) {
+          return hint;
+        }
+      }
+    }
+    return candidates.getFirst().name();
+  }
+
+  private List<Device> matching(DeviceSpec spec) {
+    return devices.stream().filter(d -> spec.matches(d.spec())).toList();
+  }
+}

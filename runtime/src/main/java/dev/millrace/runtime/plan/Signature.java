@@ -1,0 +1,35 @@
+package dev.millrace.runtime.plan;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** What a run is asked for: outputs to feed, outputs to fetch, nodes to run. */
+public record Signature(List<Output> feeds, List<Output> fetches, List<Node> targets) {
+  public Signature {
+    feeds = List.copyOf(feeds);
+    fetches = List.copyOf(fetches);
+    targets = List.copyOf(targets);
+  }
+
+  /** Refuses wishes that make no sense, in TensorFlow's words. */
+  public void check() {
+    if (fetches.isEmpty() && targets.isEmpty()) {
+      throw MillraceException.invalid("Must specify at least one target to fetch or execute.");
+    }
+    Set<Output> fed = new HashSet<>();
+    for (Output f : feeds) {
+      if (!fed.add(f)) {
+        throw MillraceException.invalid("%s is fed twice.", f.name());
+      }
+    }
+    for (Output f : fetches) {
+      if (fed.contains(f)) {
+        throw MillraceException.invalid("%s is both fed and fetched.", f.name());
+      }
+    }
+  }
+}

@@ -1,0 +1,199 @@
+package dev.millrace.runtime.plan;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.op.Eager;
+import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Rewrites a placed graph into a smaller one that computes the same: what depends on constants
+ * alone is computed once, now; nodes that do the same to the same inputs become one. Nodes with
+ * state, with control inputs, or in loops are left as they are.
+ */
+public final class Simplifier {
+  private static final long MAX_CONSTANT_BYTES = 10 << 20;
+
+  /** What makes two nodes the same. */
+  private record Sameness(
+      Op op, String device, Map<String, AttrValue> attrs, List<Output> inputs) {}
+
+  private final Graph out;
+  private final Map<Output, Output> moved = new HashMap<>();
+  private final Map<Node, Node> movedNodes = new HashMap<>();
+  private final Map<Sameness, Node> seen = new HashMap<>();
+  private int folded;
+
+  private Simplifier(Graph source) {
+    this.out = new Graph(source.registry());
+  }
+
+  /** A graph with the same Arg, Retval, Send, Recv and target nodes, and fewer others. */
+  public static Graph simplify(Graph source) {
+    for (Node n : source.nodes()) {
+      if (n.op().role() == Op.Role.ENTER) {
+        return source;
+      }
+    }
+    Simplifier s = new Simplifier(source);
+    for (Node n : source.nodes()) {
+      s.move(n);
+    }
+    return s.folded == 0 && s.out.size() == source.size() ? source : prune(s.out);
+  }
+
+  private void move(Node n) {
+    List<Output> inputs = new ArrayList<>();
+    for (Output in : n.inputs()) {
+      inputs.add(moved.get(in));
+    }
+    boolean pure =
+        !n.op().isStateful()
+            && !n.op().isAsync()
+            && n.op().role() == Op.Role.ORDINARY
+            && n.outputCount() > 0
+            && n.controlInputs().isEmpty()
+            && inputs.stream().noneMatch(Output::isRef)
+            && n.outputs().stream().noneMatch(Output::isRef);
+    if (pure && !inputs.isEmpty() && inputs.stream().allMatch(Simplifier::isConstant)) {
+      if (fold(n, inputs)) {
+        return;
+      }
+    }
+    if (pure) {
+      Sameness key = new Sameness(n.op(), n.device(), comparable(n), inputs);
+      Node twin = seen.get(key);
+      if (twin != null) {
+        folded++;
+        keep(n, twin);
+        return;
+      }
+      Node copy = copy(n, inputs);
+      seen.put(key, copy);
+      keep(n, copy);
+      return;
+    }
+    keep(n, copy(n, inputs));
+  }
+
+  private static Map<String, AttrValue> comparable(Node n) {
+    Map<String, AttrValue> attrs = new HashMap<>(n.attrs());
+    attrs.keySet().removeIf(k -> k.startsWith("_"));
+    return attrs;
+  }
+
+  private static boolean isConstant(Output o) {
+    return o.node().op().name().equals("Const") && o.node().controlInputs().isEmpty();
+  }
+
+  private Node copy(Node n, List<Output> inputs) {
+    List<Node> controls = new ArrayList<>();
+    for (Node c : n.controlInputs()) {
+      Node to = movedNodes.get(c);
+      // A constant has always run; waiting for it means nothing.
+      if (!controls.contains(to) && !isLoneConstant(to)) {
+        controls.add(to);
+      }
+    }
+    Node copy = out.add(n.name(), n.op(), n.device(), n.attrs(), inputs, controls);
+    for (int i = 0; i < n.outputCount(); i++) {
+      if (n.output(i).shape().isCompatibleWith(copy.output(i).shape())) {
+        copy.output(i).refineShape(n.output(i).shape());
+      }
+    }
+    return copy;
+  }
+
+  private static boolean isLoneConstant(Node n) {
+    return n.op().name().equals("Const") && n.controlInputs().isEmpty();
+  }
+
+  private void keep(Node n, Node as) {
+    movedNodes.put(n, as);
+    for (int i = 0; i < n.outputCount(); i++) {
+      moved.put(n.output(i), as.output(i));
+    }
+  }
+
+  /** Computes the node now; says no if it fails or the result is large. */
+  private boolean fold(Node n, List<Output> inputs) {
+    Tensor[] values = new Tensor[inputs.size()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = inputs.get(i).node().tensorAttr("value");
+    }
+    for (Output o : n.outputs()) {
+      if (!o.shape().isKnown()
+          || o.shape().elements() * Math.max(1, o.dtype().bytes()) > MAX_CONSTANT_BYTES) {
+        return false;
+      }
+    }
+    Tensor[] results;
+    try {
+      results = Eager.run(n, values);
+    } catch (MillraceException e) {
+      // The step will report it, with its place, if the node is ever run.
+      return false;
+    }
+    Node first = null;
+    for (int i = 0; i < results.length; i++) {
+      if (results[i] == null) {
+        return false;
+      }
+      Map<String, AttrValue> attrs = new LinkedHashMap<>();
+      attrs.put("value", new AttrValue.Value(results[i].guarded()));
+      attrs.put("dtype", AttrValue.of(results[i].dtype()));
+      String name = i == 0 ? n.name() : n.name() + "/_folded_" + i;
+      Node c =
+          out.add(name, out.registry().get("Const", name), n.device(), attrs, List.of(), List.of());
+      moved.put(n.output(i), c.output(0));
+      first = first == null ? c : first;
+    }
+    movedNodes.put(n, first);
+    folded++;
+    return true;
+  }
+
+  /** Drops what folding has left without readers: only sinks, and what they need, stay. */
+  private static Graph prune(Graph g) {
+    List<Node> nodes = g.nodes();
+    boolean[] needed = new boolean[nodes.size()];
+    for (int i = nodes.size() - 1; i >= 0; i--) {
+      Node n = nodes.get(i);
+      // Without outputs or with state a node is there for its effect.
+      if (n.outputCount() == 0 || n.op().isStateful() || n.op().isAsync()) {
+        needed[i] = true;
+      }
+      if (n.outputs().stream().anyMatch(Output::isRef)) {
+        needed[i] = true;
+      }
+    }
+    for (int i = nodes.size() - 1; i >= 0; i--) {
+      if (needed[i] || !isFoldLeftover(nodes.get(i))) {
+        needed[i] = true;
+        nodes.get(i).inputs().forEach(in -> needed[in.node().id()] = true);
+        nodes.get(i).controlInputs().forEach(c -> needed[c.id()] = true);
+      }
+    }
+    Graph out = new Graph(g.registry());
+    java.util.Set<Node> keep = new java.util.HashSet<>();
+    for (Node n : nodes) {
+      if (needed[n.id()]) {
+        keep.add(n);
+      }
+    }
+    ClientGraph.copy(g, out, keep, Map.of(), new HashMap<>(), new HashMap<>());
+    return out;
+  }
+
+  private static boolean isFoldLeftover(Node n) {
+    return isLoneConstant(n);
+  }
+}
