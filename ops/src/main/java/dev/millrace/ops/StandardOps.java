@@ -4,6 +4,7 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.array.ArrayOps;
+import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.train.TrainOps;
 import dev.millrace.ops.transfer.TransferOps;
@@ -14,7 +15,7 @@ import java.util.stream.Stream;
 public final class StandardOps {
   /** Every family's list. */
   public static final List<Op> ALL =
-      Stream.of(ArrayOps.ALL, StateOps.ALL, TrainOps.ALL, TransferOps.ALL)
+      Stream.of(ArrayOps.ALL, MathOps.ALL, StateOps.ALL, TrainOps.ALL, TransferOps.ALL)
           .flatMap(List::stream)
           .toList();
 

@@ -3,6 +3,7 @@ package dev.millrace.ops.array;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -40,6 +41,13 @@ public final class Const {
 
   public static Output of(Scope scope, long value) {
     return of(scope, Tensor.scalar(value));
+  }
+
+  /** A scalar of type {@code dtype}, rounded to it. */
+  public static Output of(Scope scope, DType dtype, double value) {
+    Tensor t = Tensor.allocate(dtype, Shape.scalar());
+    t.setDouble(0, value);
+    return of(scope, t);
   }
 
   public static Output of(Scope scope, String value) {

@@ -1,0 +1,88 @@
+package dev.millrace.ops.array;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.GradientContext;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.StridedCopy;
+import java.util.List;
+
+/** The slices of {@code params} at coordinates: each row of {@code indices} is one. */
+public final class GatherNd {
+  public static final Op OP =
+      Op.define("GatherNd")
+          .attr("Tparams: type")
+          .attr("Tindices: {int16, int32, int64}")
+          .attr("bad_indices_policy: string = ''")
+          .input("params: Tparams")
+          .input("indices: Tindices")
+          .output("output: Tparams")
+          .shape(GatherNd::infer)
+          .kernelPerNode(GatherNd::kernel)
+          .gradient(GatherNd::gradient)
+          .build();
+
+  private GatherNd() {}
+
+  public static Output of(Scope scope, Output params, Output indices) {
+    return scope.add(OP, params, indices).output();
+  }
+
+  private static List<Shape> infer(ShapeContext c) {
+    Shape params = c.input(0);
+    Shape indices = c.input(1);
+    boolean known = params.hasRank() && indices.hasRank() && indices.rank() > 0;
+    if (!known || indices.dim(-1) < 0) {
+      return List.of(Shape.unknown());
+    }
+    return List.of(shape(params, indices));
+  }
+
+  private static Shape shape(Shape params, Shape indices) {
+    if (params.rank() < 1 || indices.rank() < 1) {
+      throw MillraceException.invalid(
+          "params and indices must be at least vectors; they are %s and %s.", params, indices);
+    }
+    if (indices.dim(-1) > params.rank()) {
+      throw MillraceException.invalid(
+          "index innermost dimension length must be <= params rank; saw: %d vs. %d",
+          indices.dim(-1), params.rank());
+    }
+    int depth = (int) indices.dim(-1);
+    return indices.slice(0, indices.rank() - 1).concat(params.slice(depth, params.rank()));
+  }
+
+  private static Kernel kernel(Node node) {
+    boolean ignore = Coordinates.ignoresBad(node);
+    return c -> {
+      Tensor params = c.input(0);
+      Tensor indices = c.input(1);
+      Tensor out = c.allocate(0, shape(params.shape(), indices.shape()));
+      Coordinates at = new Coordinates(indices, params.shape());
+      for (long i = 0; i < at.count(); i++) {
+        long row = at.row(i);
+        if (row >= 0) {
+          StridedCopy.copyRun(params, row * at.length(), out, i * at.length(), at.length());
+        } else if (ignore) {
+          ZerosLike.clear(out, i * at.length(), at.length());
+        } else {
+          throw at.outside(i, "param");
+        }
+      }
+    };
+  }
+
+  private static void gradient(GradientContext g) {
+    Scope s = g.scope();
+    Output shape = Coordinates.shapeFor(s, g.input(0), g.input(1));
+    Output dx = ScatterNd.of(s, g.input(1), g.dy(), shape);
+    dx.refineShape(g.input(0).shape());
+    g.dx(0, dx);
+  }
+}

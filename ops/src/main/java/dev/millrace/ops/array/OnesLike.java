@@ -1,0 +1,52 @@
+package dev.millrace.ops.array;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+
+/** Ones of the shape and type of a tensor. */
+public final class OnesLike {
+  public static final Op OP =
+      Op.define("OnesLike")
+          .attr(
+              "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32,"
+                  + " int64, uint64, complex64, complex128, bool}")
+          .input("x: T")
+          .output("y: T")
+          .shape(Shapes.like(0))
+          .kernelPerNode(
+              node -> {
+                Tensor one = one(node.output(0).dtype());
+                return c ->
+                    dev.millrace.tensor.math.Fill.with(
+                        one, c.allocateOrReuse(0, 0, c.input(0).shape()));
+              })
+          .noGradient("ones do not depend on the values")
+          .build();
+
+  private OnesLike() {}
+
+  public static Output of(Scope scope, Output x) {
+    return scope.add(OP, x).output();
+  }
+
+  private static Tensor one(DType type) {
+    Tensor one = Tensor.allocate(type, Shape.scalar());
+    if (type == DType.COMPLEX64) {
+      one.data().fill((byte) 0).set(java.lang.foreign.ValueLayout.JAVA_FLOAT, 0, 1);
+    } else if (type == DType.COMPLEX128) {
+      one.data().fill((byte) 0).set(java.lang.foreign.ValueLayout.JAVA_DOUBLE, 0, 1);
+    } else if (type.isPlain()) {
+      one.setDouble(0, 1);
+    } else {
+      throw new MillraceException(Code.UNIMPLEMENTED, "there is no one of type " + type);
+    }
+    return one;
+  }
+}

@@ -1,0 +1,115 @@
+package dev.millrace.ops.array;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.GradientContext;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+
+/** The same elements in another shape; one dimension may be -1, whatever is left for it. */
+public final class Reshape {
+  public static final Op OP =
+      Op.define("Reshape")
+          .attr("T: type")
+          .attr("Tshape: {int32, int64} = int32")
+          .input("tensor: T")
+          .input("shape: Tshape")
+          .output("output: T")
+          .shape(Reshape::infer)
+          .kernel(Reshape::compute)
+          .gradient(Reshape::likeInput)
+          .build();
+
+  private Reshape() {}
+
+  public static Output of(Scope scope, Output tensor, Output shape) {
+    return scope.add(OP, tensor, shape).output();
+  }
+
+  /** To a shape known now, in which one dimension may be unknown. */
+  public static Output of(Scope scope, Output tensor, Shape shape) {
+    return of(scope, tensor, Const.dims(scope, shape));
+  }
+
+  /** To the shape of {@code other}; {@code tensor} itself if that is its shape already. */
+  static Output like(Scope scope, Output tensor, Output other) {
+    return other.shape().isKnown() && tensor.shape().equals(other.shape())
+        ? tensor
+        : of(scope, tensor, ShapeOf.known(scope, other));
+  }
+
+  /** The gradient of every op that only changes the shape of its first input. */
+  static void likeInput(GradientContext g) {
+    g.dx(0, like(g.scope(), g.dy(), g.input(0)));
+  }
+
+  private static List<Shape> infer(ShapeContext c) {
+    Shape in = c.input(0);
+    Tensor wanted = c.constant(1);
+    if (wanted != null) {
+      return List.of(resolve(in, dims(wanted)));
+    }
+    // A shape only partly known cannot tell an unknown dimension from a -1, but an element count
+    // may settle the only one.
+    Shape s = c.constantAsShape(1);
+    return List.of(s.hasRank() ? resolve(in, s.dims()) : s);
+  }
+
+  private static long[] dims(Tensor wanted) {
+    if (wanted.shape().rank() > 1) {
+      throw MillraceException.invalid(
+          "the shape to reshape to must be a vector; it has shape %s.", wanted.shape());
+    }
+    return wanted.toLongs();
+  }
+
+  /** The shape meant by {@code dims} for a tensor of shape {@code in}, as far as both are known. */
+  static Shape resolve(Shape in, long[] dims) {
+    long known = 1;
+    int open = -1;
+    int opens = 0;
+    for (int i = 0; i < dims.length; i++) {
+      if (dims[i] < -1) {
+        throw MillraceException.invalid("size %d must be non-negative, not %d.", i, dims[i]);
+      }
+      if (dims[i] == -1) {
+        open = i;
+        opens++;
+      } else {
+        known = Math.multiplyExact(known, dims[i]);
+      }
+    }
+    Shape wanted = Shape.of(dims);
+    if (!in.isKnown() || opens > 1) {
+      return wanted;
+    }
+    if (open >= 0) {
+      if (known == 0 || in.elements() % known != 0) {
+        throw MillraceException.invalid(
+            "a tensor of shape %s with %d elements cannot be reshaped to %s: %d is not a multiple"
+                + " of %d.",
+            in, in.elements(), wanted, in.elements(), known);
+      }
+      return wanted.withDim(open, in.elements() / known);
+    }
+    if (wanted.elements() != in.elements()) {
+      throw MillraceException.invalid(
+          "a tensor of shape %s with %d elements cannot be reshaped to %s, which has %d.",
+          in, in.elements(), wanted, wanted.elements());
+    }
+    return wanted;
+  }
+
+  private static void compute(KernelContext c) {
+    Shape s = resolve(c.input(0).shape(), dims(c.input(1)));
+    if (!s.isKnown()) {
+      throw MillraceException.invalid("only one dimension of the shape may be -1: %s.", s);
+    }
+    c.output(0, c.input(0).reshaped(s));
+  }
+}

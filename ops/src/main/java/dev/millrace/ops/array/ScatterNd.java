@@ -1,0 +1,82 @@
+package dev.millrace.ops.array;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.Rows;
+import java.util.List;
+
+/** Zeros of a shape, with updates added at coordinates; the same place may be named often. */
+public final class ScatterNd {
+  public static final Op OP =
+      Op.define("ScatterNd")
+          .attr("T: type")
+          .attr("Tindices: {int16, int32, int64}")
+          .attr("bad_indices_policy: string = ''")
+          .input("indices: Tindices")
+          .input("updates: T")
+          .input("shape: Tindices")
+          .output("output: T")
+          .shape(c -> List.of(c.constantAsShape(2)))
+          .kernelPerNode(ScatterNd::kernel)
+          .gradient(g -> g.dx(1, GatherNd.of(g.scope(), g.dy(), g.input(0))))
+          .build();
+
+  private ScatterNd() {}
+
+  public static Output of(Scope scope, Output indices, Output updates, Output shape) {
+    return scope.add(OP, indices, updates, shape).output();
+  }
+
+  private static Kernel kernel(Node node) {
+    boolean ignore = Coordinates.ignoresBad(node);
+    DType type = node.output(0).dtype();
+    if (!type.isFloating() && !type.isIntegral()) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED, "ScatterNd '" + node.name() + "' cannot add " + type + " here.");
+    }
+    return c -> {
+      Tensor indices = c.input(0);
+      Tensor updates = c.input(1);
+      Shape s = Axis.shape(c.input(2));
+      check(indices.shape(), updates.shape(), s);
+      Tensor out = c.allocate(0, s);
+      ZerosLike.clear(out);
+      Coordinates at = new Coordinates(indices, s);
+      Tensor rows = Tensor.allocateCounted(DType.INT64, Shape.of(at.count()));
+      try {
+        for (long i = 0; i < at.count(); i++) {
+          rows.setLong(i, at.row(i));
+          if (!ignore && rows.longAt(i) < 0) {
+            throw at.outside(i, "output");
+          }
+        }
+        Rows.add(out, rows, updates, at.length());
+      } finally {
+        rows.release();
+      }
+    };
+  }
+
+  private static void check(Shape indices, Shape updates, Shape shape) {
+    boolean fits = indices.rank() >= 1 && indices.dim(-1) <= shape.rank();
+    if (fits) {
+      int depth = (int) indices.dim(-1);
+      Shape wanted = indices.slice(0, indices.rank() - 1).concat(shape.slice(depth, shape.rank()));
+      fits = wanted.equals(updates);
+    }
+    if (!fits) {
+      throw MillraceException.invalid(
+          "updates of shape %s do not fit indices of shape %s into shape %s; need updates.shape =="
+              + " indices.shape[:-1] + shape[indices.shape[-1]:].",
+          updates, indices, shape);
+    }
+  }
+}

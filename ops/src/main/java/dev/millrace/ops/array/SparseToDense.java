@@ -1,0 +1,104 @@
+package dev.millrace.ops.array;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.GradientContext;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.Op;
+import dev.millrace.ops.math.Arithmetic;
+import dev.millrace.ops.math.Reduction;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.Fill;
+import dev.millrace.tensor.math.StridedCopy;
+import java.util.List;
+
+/** A default value everywhere but at some coordinates. */
+public final class SparseToDense {
+  public static final Op OP =
+      Op.define("SparseToDense")
+          .attr("validate_indices: bool = true")
+          .attr("T: type")
+          .attr("Tindices: {int32, int64}")
+          .input("sparse_indices: Tindices")
+          .input("output_shape: Tindices")
+          .input("sparse_values: T")
+          .input("default_value: T")
+          .output("dense: T")
+          .shape(c -> List.of(c.constantAsShape(1)))
+          .kernelPerNode(SparseToDense::kernel)
+          .gradient(SparseToDense::gradient)
+          .build();
+
+  private SparseToDense() {}
+
+  public static Output of(
+      Scope scope, Output indices, Output shape, Output values, Output defaultValue) {
+    return scope.add(OP, indices, shape, values, defaultValue).output();
+  }
+
+  private static Kernel kernel(Node node) {
+    boolean validate = node.booleanAttr("validate_indices");
+    return c -> {
+      Shape s = Axis.shape(c.input(1));
+      Tensor values = c.input(2);
+      Tensor given = c.input(0);
+      Tensor matrix = asMatrix(given, s.rank());
+      try {
+        long n = matrix.shape().dim(0);
+        if (!values.shape().isScalar() && (values.shape().rank() != 1 || values.elements() != n)) {
+          throw MillraceException.invalid(
+              "sparse_values has incorrect shape %s, should be [] or [%d]", values.shape(), n);
+        }
+        if (!c.input(3).shape().isScalar()) {
+          throw MillraceException.invalid("default_value should be a scalar.");
+        }
+        Tensor out = c.allocate(0, s);
+        Fill.with(c.input(3), out);
+        Coordinates at = new Coordinates(matrix, s);
+        long last = -1;
+        for (long i = 0; i < n; i++) {
+          long row = at.row(i);
+          if (row < 0) {
+            throw at.outside(i, "output");
+          }
+          if (validate && row <= last) {
+            throw MillraceException.invalid(
+                "indices[%d] is %s.", i, row == last ? "repeated" : "out of order");
+          }
+          last = row;
+          StridedCopy.copyRun(values, values.shape().isScalar() ? 0 : i, out, row, 1);
+        }
+      } finally {
+        matrix.release();
+      }
+    };
+  }
+
+  /** A scalar is one index, a vector holds indices into a vector. */
+  private static Tensor asMatrix(Tensor indices, int rank) {
+    Shape s = indices.shape();
+    if (s.rank() > 2) {
+      throw MillraceException.invalid(
+          "sparse_indices should be a scalar, vector, or matrix, got shape %s", s);
+    }
+    Tensor m = indices.reshaped(s.rank() == 2 ? s : Shape.of(s.rank() == 0 ? 1 : s.dim(0), 1));
+    if (m.shape().dim(1) != rank) {
+      m.release();
+      throw MillraceException.invalid(
+          "output_shape has incorrect number of elements: %d should be: %d",
+          rank, s.rank() == 2 ? s.dim(1) : 1);
+    }
+    return m;
+  }
+
+  private static void gradient(GradientContext g) {
+    Scope s = g.scope();
+    Output values = GatherNd.of(s, g.dy(), g.input(0));
+    g.dx(2, values);
+    Output all = Reduction.sumAll(s, g.dy());
+    g.dx(3, Arithmetic.sub(s, all, Reduction.sumAll(s, values)));
+  }
+}

@@ -1,0 +1,37 @@
+package dev.millrace.ops.math;
+
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+
+/** Half the sum of squares. */
+public final class L2Loss {
+  public static final Op OP =
+      Op.define("L2Loss")
+          .attr("T: {half, bfloat16, float, double}")
+          .input("t: T")
+          .output("output: T")
+          .shape(Shapes.scalar())
+          .kernel(L2Loss::compute)
+          .gradient(g -> g.dx(0, Arithmetic.mul(g.scope(), g.input(0), g.dy())))
+          .build();
+
+  private L2Loss() {}
+
+  public static Output of(Scope scope, Output t) {
+    return scope.add(OP, t).output();
+  }
+
+  private static void compute(KernelContext c) {
+    Tensor x = c.input(0);
+    double sum = 0;
+    for (long i = 0; i < x.elements(); i++) {
+      sum += x.doubleAt(i) * x.doubleAt(i);
+    }
+    c.allocate(0, Shape.scalar()).setDouble(0, sum / 2);
+  }
+}

@@ -1,0 +1,175 @@
+package dev.millrace.ops.math;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.ops.array.Axis;
+import dev.millrace.ops.array.Const;
+import dev.millrace.ops.array.Range;
+import dev.millrace.ops.array.ShapeOf;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.Fold;
+import java.util.List;
+
+/** Folds of a tensor over some of its dimensions, which go away or stay with size 1. */
+public final class Reduction {
+  private static final String NUMBER = "T: numbertype";
+  private static final String ORDERED =
+      "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64,"
+          + " qint8, quint8, qint32, qint16, quint16}";
+
+  public static final Op SUM =
+      define("Sum", NUMBER, Fold.SUM).gradient(g -> g.dx(0, ReductionGradient.spread(g))).build();
+  public static final Op MEAN =
+      define("Mean", NUMBER, Fold.MEAN).gradient(ReductionGradient::ofMean).build();
+  public static final Op PROD =
+      define("Prod", NUMBER, Fold.PROD).gradient(ReductionGradient::ofProd).build();
+  public static final Op MAX =
+      define("Max", ORDERED, Fold.MAX).gradient(ReductionGradient::ofExtremum).build();
+  public static final Op MIN =
+      define("Min", ORDERED, Fold.MIN).gradient(ReductionGradient::ofExtremum).build();
+  public static final Op ALL_TRUE = logical("All", Fold.ALL);
+  public static final Op ANY_TRUE = logical("Any", Fold.ANY);
+
+  static final List<Op> ALL = List.of(SUM, MEAN, PROD, MAX, MIN, ALL_TRUE, ANY_TRUE);
+
+  private Reduction() {}
+
+  /** Adds {@code op}, one of this class, over {@code axes}. */
+  public static Output of(Scope scope, Op op, Output x, Output axes, boolean keepDims) {
+    return scope.node(op).input(x).input(axes).attr("keep_dims", keepDims).add().output();
+  }
+
+  public static Output sum(Scope scope, Output x, Output axes, boolean keepDims) {
+    return of(scope, SUM, x, axes, keepDims);
+  }
+
+  public static Output sum(Scope scope, Output x, int... axes) {
+    return sum(scope, x, Const.ints(scope, axes), false);
+  }
+
+  /** The sum of all elements, a scalar. */
+  public static Output sumAll(Scope scope, Output x) {
+    return sum(scope, x, every(scope, x), false);
+  }
+
+  public static Output mean(Scope scope, Output x, int... axes) {
+    return of(scope, MEAN, x, Const.ints(scope, axes), false);
+  }
+
+  /** The mean of all elements, a scalar. */
+  public static Output meanAll(Scope scope, Output x) {
+    return of(scope, MEAN, x, every(scope, x), false);
+  }
+
+  public static Output max(Scope scope, Output x, int... axes) {
+    return of(scope, MAX, x, Const.ints(scope, axes), false);
+  }
+
+  /** All dimensions of {@code x}. */
+  public static Output every(Scope scope, Output x) {
+    if (!x.shape().hasRank()) {
+      return Range.of(scope, ShapeOf.rank(scope, x));
+    }
+    int[] axes = new int[x.shape().rank()];
+    for (int i = 0; i < axes.length; i++) {
+      axes[i] = i;
+    }
+    return Const.ints(scope, axes);
+  }
+
+  private static Op.Builder define(String name, String types, Fold f) {
+    return Op.define(name)
+        .attr("keep_dims: bool = false")
+        .attr(types)
+        .attr("Tidx: {int32, int64} = int32")
+        .input("input: T")
+        .input("reduction_indices: Tidx")
+        .output("output: T")
+        .shape(Reduction::infer)
+        .kernelPerNode(node -> kernel(node, f));
+  }
+
+  private static Op logical(String name, Fold f) {
+    return Op.define(name)
+        .attr("keep_dims: bool = false")
+        .attr("Tidx: {int32, int64} = int32")
+        .input("input: bool")
+        .input("reduction_indices: Tidx")
+        .output("output: bool")
+        .shape(Reduction::infer)
+        .kernelPerNode(node -> kernel(node, f))
+        .noGradient("truth values are not differentiable")
+        .build();
+  }
+
+  private static List<Shape> infer(ShapeContext c) {
+    Shape in = c.input(0);
+    boolean keep = c.node().booleanAttr("keep_dims");
+    Tensor axes = c.constant(1);
+    if (!in.hasRank()) {
+      return List.of(in);
+    }
+    if (axes == null) {
+      return List.of(keep ? Shape.unknownOfRank(in.rank()) : Shape.unknown());
+    }
+    return List.of(reduced(in, axes(in.rank(), axes), keep));
+  }
+
+  /** Which dimensions of a tensor of this rank are to go; a scalar means one. */
+  static boolean[] axes(int rank, Tensor axes) {
+    boolean[] reduce = new boolean[rank];
+    for (long i = 0; i < axes.elements(); i++) {
+      int axis;
+      try {
+        axis = Axis.of(axes.longAt(i), rank);
+      } catch (MillraceException e) {
+        throw MillraceException.invalid(
+            "Invalid reduction dimension (%d for input with %d dimension(s))",
+            axes.longAt(i), rank);
+      }
+      if (reduce[axis]) {
+        throw MillraceException.invalid(
+            "Invalid reduction arguments: Axes contains duplicate dimension: %d", axis);
+      }
+      reduce[axis] = true;
+    }
+    return reduce;
+  }
+
+  static Shape reduced(Shape in, boolean[] reduce, boolean keep) {
+    long[] d = new long[reduce.length];
+    int n = 0;
+    for (int i = 0; i < d.length; i++) {
+      if (!reduce[i]) {
+        d[n++] = in.dim(i);
+      } else if (keep) {
+        d[n++] = 1;
+      }
+    }
+    return Shape.of(java.util.Arrays.copyOf(d, n));
+  }
+
+  private static Kernel kernel(Node node, Fold f) {
+    DType type = node.output(0).dtype();
+    Refusal.unless(f.supports(type), node, type);
+    boolean keep = node.booleanAttr("keep_dims");
+    return c -> {
+      Tensor x = c.input(0);
+      boolean[] reduce = axes(x.shape().rank(), c.input(1));
+      Shape s = reduced(x.shape(), reduce, keep);
+      if (s.elements() == x.elements()) {
+        // Only dimensions of 1 go: every fold of a single element is that element.
+        c.output(0, x.reshaped(s));
+        return;
+      }
+      f.run(x, reduce, c.allocate(0, s));
+    };
+  }
+}
