@@ -19,6 +19,7 @@ public final class Fill {
           .output("output: T")
           .shape(
               c -> {
+                c.inputOfRank(0, 1);
                 c.inputOfRank(1, 0);
                 return List.of(c.constantAsShape(0));
               })

@@ -1,6 +1,5 @@
 package dev.millrace.ops.array;
 
-import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.GradientContext;
@@ -10,7 +9,6 @@ import dev.millrace.ops.math.Cast;
 import dev.millrace.ops.math.Reduction;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -23,20 +21,11 @@ final class GatherGradient {
 
   static void of(GradientContext g) {
     Tensor axis = new ShapeContext(g.node()).constant(2);
-    long batch = g.node().longAttr("batch_dims");
-    if (axis != null && axis.longAt(0) == 0 && batch == 0) {
+    if (axis != null && axis.longAt(0) == 0 && g.node().longAttr("batch_dims") == 0) {
       rows(g);
-      return;
+    } else {
+      dense(g);
     }
-    if (axis == null || !g.input(0).shape().hasRank() || !g.input(1).shape().hasRank()) {
-      throw MillraceException.invalid(
-          "The gradient of %s '%s' needs a constant axis and inputs of known rank; they are %s and"
-              + " %s.",
-          g.node().op().name(), g.node().name(), g.input(0), g.input(1));
-    }
-    int at = Axis.of(axis, g.input(0).shape().rank());
-    long dims = batch < 0 ? batch + g.input(1).shape().rank() : batch;
-    dense(g, at, (int) dims);
   }
 
   /** Rows and where they belong, without making them a tensor of the whole shape. */
@@ -56,87 +45,75 @@ final class GatherGradient {
    * With the shape of params as {@code batch, before, dim, after} and that of the indices as {@code
    * batch, rest}: dy is {@code batch, before, rest, after}.
    */
-  private static void dense(GradientContext g, int axis, int batch) {
+  private static void dense(GradientContext g) {
     Scope s = g.scope();
     Output params = g.input(0);
-    int rank = params.shape().rank();
+    Output indices = g.input(1);
     Output shape = ShapeOf.known(s, params);
-    Output batchShape = part(s, shape, 0, batch);
-    Output before = part(s, shape, batch, axis);
-    Output dim = StridedSlice.at(s, shape, axis);
-    Output after = part(s, shape, axis + 1, rank);
-    Output any = Const.ints(s, -1);
+    Output rank = ShapeOf.rank(s, params);
+    Output given = Cast.of(s, g.input(2), DType.INT32);
+    Output axis = Arithmetic.floorMod(s, Arithmetic.add(s, given, rank), rank);
+    Output batchDims = batchDims(s, g);
+    Output zero = Const.of(s, 0);
+    Output next = Arithmetic.add(s, axis, Const.of(s, 1));
+    Output batch = part(s, shape, zero, batchDims);
+    Output before = part(s, shape, batchDims, axis);
+    Output dim = part(s, shape, axis, next);
+    Output after = part(s, shape, next, rank);
+    Output batches = product(s, batch);
 
-    // dy as [batch..., before..., all of rest, after...], then rest moved before "before".
-    Output rest = ShapeOf.of(s, g.input(1));
-    Output count = Reduction.of(s, Reduction.PROD, part(s, rest, batch, -1), zero(s), true);
-    Output dy = Reshape.of(s, g.dy(), Concat.of(s, List.of(batchShape, before, count, after), 0));
-    Output slices = Transpose.of(s, dy, moved(axis, batch, rank));
-    Output table =
-        Reshape.of(
+    // dy as [batch, before, all of rest, after], then with rest moved in front of before.
+    Output rest = part(s, ShapeOf.of(s, indices), batchDims, ShapeOf.rank(s, indices));
+    Output count = product(s, rest);
+    Output dy = Reshape.of(s, g.dy(), Concat.of(s, List.of(batch, before, count, after), 0));
+    Output order =
+        Concat.of(
             s,
-            slices,
-            Concat.of(
-                s,
-                List.of(
-                    Reduction.of(
-                        s,
-                        Reduction.PROD,
-                        Concat.of(s, List.of(batchShape, count), 0),
-                        zero(s),
-                        true),
-                    before,
-                    after),
-                0));
+            List.of(
+                range(s, zero, batchDims),
+                ExpandDims.of(s, axis, 0),
+                range(s, batchDims, axis),
+                range(s, next, rank)),
+            0);
+    Output slices = Transpose.of(s, dy, order);
+    Output all = Arithmetic.mul(s, batches, count);
+    Output table = Reshape.of(s, slices, Concat.of(s, List.of(all, before, after), 0));
 
     // Indices count on from one batch to the next.
-    Output batches = Reduction.of(s, Reduction.PROD, batchShape, zero(s), false);
-    Output indices =
-        Cast.of(
-            s, g.input(1), g.input(1).dtype() == DType.INT16 ? DType.INT32 : g.input(1).dtype());
-    Output byBatch = Reshape.of(s, indices, Pack.of(s, List.of(batches, neg(s))));
-    Output offsets = Arithmetic.mul(s, Range.of(s, batches), dim);
-    Output column = ExpandDims.of(s, Cast.of(s, offsets, indices.dtype()), 1);
-    Output places = Reshape.of(s, Arithmetic.add(s, byBatch, column), any);
+    Output wide = indices.dtype() == DType.INT64 ? indices : Cast.of(s, indices, DType.INT32);
+    Output byBatch = Reshape.of(s, wide, Concat.of(s, List.of(batches, count), 0));
+    Output numbers = range(s, zero, Squeeze.of(s, batches, 0));
+    Output offsets = Cast.of(s, Arithmetic.mul(s, numbers, dim), wide.dtype());
+    Output places = Arithmetic.add(s, byBatch, ExpandDims.of(s, offsets, 1));
+    Output flat = Reshape.of(s, places, Const.ints(s, -1));
 
-    Output sum = SegmentSum.unsorted(s, table, places, Arithmetic.mul(s, batches, dim));
-    Output whole =
-        Reshape.of(
-            s, sum, Concat.of(s, List.of(batchShape, ExpandDims.of(s, dim, 0), before, after), 0));
-    Output back = Transpose.of(s, whole, movedBack(axis, batch, rank));
+    Output number = Squeeze.of(s, Arithmetic.mul(s, batches, dim), 0);
+    Output sum = SegmentSum.unsorted(s, table, flat, number);
+    Output whole = Reshape.of(s, sum, Concat.of(s, List.of(batch, dim, before, after), 0));
+    Output back = Transpose.of(s, whole, Transpose.invert(s, order));
     back.refineShape(params.shape());
     g.dx(0, back);
   }
 
-  private static Output zero(Scope s) {
-    return Const.ints(s, 0);
+  private static Output batchDims(Scope s, GradientContext g) {
+    int dims = g.node().intAttr("batch_dims");
+    Output given = Const.of(s, dims);
+    return dims >= 0 ? given : Arithmetic.add(s, ShapeOf.rank(s, g.input(1)), given);
   }
 
-  private static Output neg(Scope s) {
-    return Const.of(s, -1);
+  /** {@code shape[from:to]}. */
+  private static Output part(Scope s, Output shape, Output from, Output to) {
+    Output begin = ExpandDims.of(s, from, 0);
+    Output end = ExpandDims.of(s, to, 0);
+    return s.add(StridedSlice.OP, shape, begin, end, Const.ints(s, 1)).output();
   }
 
-  /** {@code shape[from:to]}; -1 means to the end. */
-  private static Output part(Scope s, Output shape, int from, int to) {
-    return StridedSlice.range(s, shape, from, to < 0 ? null : to);
+  /** The product of a vector, as a vector of one. */
+  private static Output product(Scope s, Output vector) {
+    return Reduction.of(s, Reduction.PROD, vector, Const.ints(s, 0), true);
   }
 
-  /** The dimensions with {@code axis} moved to {@code batch}. */
-  private static int[] moved(int axis, int batch, int rank) {
-    List<Integer> order = new ArrayList<>();
-    for (int i = 0; i < rank; i++) {
-      order.add(i);
-    }
-    order.add(batch, order.remove(axis));
-    return order.stream().mapToInt(Integer::intValue).toArray();
-  }
-
-  private static int[] movedBack(int axis, int batch, int rank) {
-    List<Integer> order = new ArrayList<>();
-    for (int i = 0; i < rank; i++) {
-      order.add(i);
-    }
-    order.add(axis, order.remove(batch));
-    return order.stream().mapToInt(Integer::intValue).toArray();
+  private static Output range(Scope s, Output from, Output to) {
+    return Range.of(s, from, to, Const.of(s, 1));
   }
 }

@@ -80,6 +80,12 @@ public final class GatherNd {
 
   private static void gradient(GradientContext g) {
     Scope s = g.scope();
+    Shape coordinates = g.input(1).shape();
+    if (coordinates.rank() == 2 && coordinates.dim(1) == 1) {
+      Output rows = Squeeze.of(s, g.input(1), -1);
+      g.dxRows(0, g.dy(), rows, ShapeOf.known(s, g.input(0)));
+      return;
+    }
     Output shape = Coordinates.shapeFor(s, g.input(0), g.input(1));
     Output dx = ScatterNd.of(s, g.input(1), g.dy(), shape);
     dx.refineShape(g.input(0).shape());

@@ -57,6 +57,9 @@ public final class OneHot {
   }
 
   private static int at(Shape indices, long axis) {
+    if (axis < -1) {
+      throw MillraceException.invalid("axis must be -1, for the last, or more; it is %d.", axis);
+    }
     return Axis.of(axis, indices.rank() + 1);
   }
 

@@ -38,6 +38,9 @@ public final class Range {
   }
 
   private static List<Shape> infer(ShapeContext c) {
+    for (int i = 0; i < 3; i++) {
+      c.inputOfRank(i, 0);
+    }
     Tensor start = c.constant(0);
     Tensor limit = c.constant(1);
     Tensor delta = c.constant(2);
@@ -47,7 +50,7 @@ public final class Range {
 
   private static long size(Tensor start, Tensor limit, Tensor delta) {
     for (Tensor t : List.of(start, limit, delta)) {
-      if (t.elements() != 1) {
+      if (!t.shape().isScalar()) {
         throw MillraceException.invalid(
             "start, limit and delta must be scalars, not of shape %s", t.shape());
       }

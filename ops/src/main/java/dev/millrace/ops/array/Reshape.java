@@ -50,6 +50,7 @@ public final class Reshape {
 
   private static List<Shape> infer(ShapeContext c) {
     Shape in = c.input(0);
+    c.inputOfRank(1, 1);
     Tensor wanted = c.constant(1);
     if (wanted != null) {
       return List.of(resolve(in, dims(wanted)));
@@ -68,11 +69,15 @@ public final class Reshape {
     return wanted.toLongs();
   }
 
-  /** The shape meant by {@code dims} for a tensor of shape {@code in}, as far as both are known. */
-  static Shape resolve(Shape in, long[] dims) {
+  /**
+   * The shape meant by {@code dims} for a tensor of shape {@code in}, as far as both are known. If
+   * a dimension is to be 0, what is left for the -1 follows from the dimensions that are not.
+   */
+  private static Shape resolve(Shape in, long[] dims) {
     long known = 1;
     int open = -1;
     int opens = 0;
+    boolean empty = false;
     for (int i = 0; i < dims.length; i++) {
       if (dims[i] < -1) {
         throw MillraceException.invalid("size %d must be non-negative, not %d.", i, dims[i]);
@@ -80,6 +85,8 @@ public final class Reshape {
       if (dims[i] == -1) {
         open = i;
         opens++;
+      } else if (dims[i] == 0) {
+        empty = true;
       } else {
         known = Math.multiplyExact(known, dims[i]);
       }
@@ -88,21 +95,23 @@ public final class Reshape {
     if (!in.isKnown() || opens > 1) {
       return wanted;
     }
+    Shape result = wanted;
     if (open >= 0) {
-      if (known == 0 || in.elements() % known != 0) {
-        throw MillraceException.invalid(
-            "a tensor of shape %s with %d elements cannot be reshaped to %s: %d is not a multiple"
-                + " of %d.",
-            in, in.elements(), wanted, in.elements(), known);
+      long left = 1;
+      for (long d : in.dims()) {
+        left *= d == 0 && empty ? 1 : d;
       }
-      return wanted.withDim(open, in.elements() / known);
+      result = wanted.withDim(open, left / known);
     }
-    if (wanted.elements() != in.elements()) {
+    if (result.elements() != in.elements()) {
       throw MillraceException.invalid(
-          "a tensor of shape %s with %d elements cannot be reshaped to %s, which has %d.",
-          in, in.elements(), wanted, wanted.elements());
+          "a tensor of shape %s with %d elements cannot be reshaped to %s%s.",
+          in,
+          in.elements(),
+          wanted,
+          open < 0 ? ", which has " + wanted.elements() : ": " + known + " does not divide that");
     }
-    return wanted;
+    return result;
   }
 
   private static void compute(KernelContext c) {

@@ -8,6 +8,7 @@ import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.ops.math.Arithmetic;
+import dev.millrace.ops.math.BroadcastGradient;
 import dev.millrace.ops.math.Reduction;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -96,8 +97,10 @@ public final class SparseToDense {
 
   private static void gradient(GradientContext g) {
     Scope s = g.scope();
-    Output values = GatherNd.of(s, g.dy(), g.input(0));
-    g.dx(2, values);
+    Output rank = ShapeOf.size(s, g.input(1));
+    Output matrix = Reshape.of(s, g.input(0), Pack.of(s, List.of(Const.of(s, -1), rank)));
+    Output values = GatherNd.of(s, g.dy(), matrix);
+    g.dx(2, BroadcastGradient.reduce(s, values, g.input(2), values));
     Output all = Reduction.sumAll(s, g.dy());
     g.dx(3, Arithmetic.sub(s, all, Reduction.sumAll(s, values)));
   }

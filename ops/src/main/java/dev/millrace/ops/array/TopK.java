@@ -39,24 +39,6 @@ public final class TopK {
           .gradient(TopK::gradient)
           .build();
 
-  /** The older op, with k as an attribute. */
-  public static final Op V1 =
-      Op.define("TopK")
-          .attr("k: int >= 0")
-          .attr("sorted: bool = true")
-          .attr("T: realnumbertype")
-          .input("input: T")
-          .output("values: T")
-          .output("indices: int32")
-          .shape(c -> shapes(c.input(0), c.node().longAttr("k")))
-          .kernelPerNode(
-              node -> {
-                long k = node.longAttr("k");
-                return c -> compute(c, k);
-              })
-          .gradient(TopK::gradient)
-          .build();
-
   private TopK() {}
 
   /** Output 0 holds the values, output 1 the indices. */

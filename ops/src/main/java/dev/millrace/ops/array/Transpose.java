@@ -35,7 +35,7 @@ public final class Transpose {
           .kernel(
               c -> {
                 Tensor x = c.input(0);
-                long[] perm = permutation(x, x.elements());
+                long[] perm = permutation(x, x.elements(), false);
                 Tensor y = c.allocate(0, x.shape());
                 for (int i = 0; i < perm.length; i++) {
                   y.setLong(perm[i], i);
@@ -69,11 +69,11 @@ public final class Transpose {
     if (!in.hasRank()) {
       return List.of(Shape.unknownOfRank(Math.toIntExact(perm.elements())));
     }
-    return List.of(permuted(in, permutation(perm, in.rank())));
+    return List.of(permuted(in, permutation(perm, in.rank(), true)));
   }
 
-  /** The entries of {@code t}, checked to hold each of 0 to {@code n - 1} once. */
-  private static long[] permutation(Tensor t, long n) {
+  /** The entries of {@code t}, which must be each of 0 to {@code n - 1} once. */
+  private static long[] permutation(Tensor t, long n, boolean fromEnd) {
     if (t.shape().rank() != 1 || t.elements() != n) {
       throw MillraceException.invalid(
           "perm must be a vector of length %d; it has shape %s.", n, t.shape());
@@ -81,7 +81,7 @@ public final class Transpose {
     long[] perm = t.toLongs();
     boolean[] seen = new boolean[perm.length];
     for (int i = 0; i < perm.length; i++) {
-      long p = perm[i] < 0 ? perm[i] + n : perm[i];
+      long p = fromEnd && perm[i] < 0 ? perm[i] + n : perm[i];
       if (p < 0 || p >= n || seen[(int) p]) {
         throw MillraceException.invalid(
             "%s is not a permutation of 0 to %d.", java.util.Arrays.toString(t.toLongs()), n - 1);
@@ -103,7 +103,7 @@ public final class Transpose {
   private static void compute(KernelContext c) {
     Tensor x = c.input(0);
     Shape in = x.shape();
-    long[] perm = permutation(c.input(1), in.rank());
+    long[] perm = permutation(c.input(1), in.rank(), true);
     Shape out = permuted(in, perm);
     if (keepsOrder(in, perm)) {
       c.output(0, x.reshaped(out));

@@ -61,7 +61,7 @@ public final class Unique {
     return scope.add(OP, x);
   }
 
-  private static void check(Node node) {
+  static void check(Node node) {
     DType type = node.input(0).dtype();
     boolean known =
         type.isFloating() || type.isIntegral() || type == DType.BOOL || type == DType.STRING;
@@ -106,7 +106,7 @@ public final class Unique {
   }
 
   /** Something equal for equal elements only: zeros of both signs are, a NaN is like no other. */
-  private static Object key(Tensor x, long i) {
+  static Object key(Tensor x, long i) {
     if (x.dtype() == DType.STRING) {
       return ByteBuffer.wrap(x.bytesAt(i));
     }

@@ -67,9 +67,19 @@ public final class Arithmetic {
   public static final Op DIV =
       define("Div", NUMBER, BinaryOp.DIV).gradient(broadcast(QUOTIENT)).build();
   public static final Op REAL_DIV =
-      define("RealDiv", NUMBER, BinaryOp.DIV).gradient(broadcast(QUOTIENT)).build();
+      define("RealDiv", NUMBER, BinaryOp.DIV)
+          .kernelPerNode(
+              node -> {
+                // Of integers the quotient would not be real; TensorFlow refuses them too.
+                Refusal.unless(node.input(0).dtype().isFloating(), node, node.input(0).dtype());
+                return kernel(node, BinaryOp.DIV);
+              })
+          .gradient(broadcast(QUOTIENT))
+          .build();
   public static final Op TRUNCATE_DIV =
-      define("TruncateDiv", NUMBER, BinaryOp.DIV).noGradient("it is piecewise constant").build();
+      define("TruncateDiv", NUMBER, BinaryOp.TRUNCATE_DIV)
+          .noGradient("it is piecewise constant")
+          .build();
   public static final Op FLOOR_DIV =
       define("FloorDiv", NUMBER, BinaryOp.FLOOR_DIV).noGradient("it is piecewise constant").build();
   public static final Op FLOOR_MOD =

@@ -65,11 +65,6 @@ public final class Cumulative {
       Tensor x = c.input(0);
       Shape s = x.shape();
       Tensor y = c.allocate(0, s);
-      if (s.isScalar()) {
-        // TensorFlow takes a scalar as it is, without looking at the axis.
-        y.setDouble(0, x.doubleAt(0));
-        return;
-      }
       int axis = Axis.of(c.input(1), s.rank());
       long outer = s.slice(0, axis).elements();
       long inner = s.slice(axis + 1, s.rank()).elements();

@@ -3,15 +3,17 @@ package dev.millrace.ops.math;
 import static dev.millrace.ops.math.Arithmetic.mul;
 import static dev.millrace.ops.math.Arithmetic.realDiv;
 
-import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.ShapeContext;
 import dev.millrace.ops.array.BroadcastTo;
+import dev.millrace.ops.array.Concat;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.DynamicStitch;
+import dev.millrace.ops.array.ListDiff;
 import dev.millrace.ops.array.OnesLike;
+import dev.millrace.ops.array.Pack;
 import dev.millrace.ops.array.Range;
 import dev.millrace.ops.array.Reshape;
 import dev.millrace.ops.array.ShapeOf;
@@ -70,32 +72,16 @@ final class ReductionGradient {
   static void ofProd(GradientContext g) {
     Scope s = g.scope();
     Output x = g.input(0);
-    Tensor axes = new ShapeContext(g.node()).constant(1);
-    if (axes == null || !x.shape().hasRank()) {
-      throw MillraceException.invalid(
-          "The gradient of Prod '%s' needs reduction_indices that are constant and an input of"
-              + " known rank; the input has shape %s.",
-          g.node().name(), x.shape());
-    }
-    boolean[] reduce = Reduction.axes(x.shape().rank(), axes);
-    int[] perm = new int[reduce.length];
-    int n = 0;
-    for (boolean first : new boolean[] {true, false}) {
-      for (int i = 0; i < reduce.length; i++) {
-        if (reduce[i] == first) {
-          perm[n++] = i;
-        }
-      }
-    }
-    Output order = Const.ints(s, perm);
+    Output reduced = axes(s, g);
+    Output others = ListDiff.of(s, Range.of(s, ShapeOf.rank(s, x)), reduced);
+    Output order = Concat.of(s, List.of(reduced, others), 0);
     Output front = Transpose.of(s, x, order);
     Output rest = ShapeOf.size(s, g.output(0));
-    Output table =
-        Reshape.of(s, front, dev.millrace.ops.array.Pack.of(s, List.of(rows(s, g), rest)));
+    Output table = Reshape.of(s, front, Pack.of(s, List.of(rows(s, g), rest)));
     Output before = Cumulative.prod(s, table, 0, true, false);
     Output after = Cumulative.prod(s, table, 0, true, true);
-    Output others = Reshape.of(s, mul(s, before, after), ShapeOf.known(s, front));
-    Output back = Transpose.of(s, others, s.add(Transpose.INVERT, order).output());
+    Output product = Reshape.of(s, mul(s, before, after), ShapeOf.known(s, front));
+    Output back = Transpose.of(s, product, s.add(Transpose.INVERT, order).output());
     Output dx = mul(s, kept(g, g.dy()), back);
     dx.refineShape(x.shape());
     g.dx(0, dx);
@@ -137,10 +123,15 @@ final class ReductionGradient {
   /** The shape of the input with 1 in place of what is reduced, worked out in the graph. */
   private static Output keptShape(Scope s, GradientContext g) {
     Output shape = ShapeOf.of(s, g.input(0));
-    Output rank = ShapeOf.size(s, shape);
+    Output axes = axes(s, g);
+    Output every = Range.of(s, ShapeOf.size(s, shape));
+    return DynamicStitch.of(s, List.of(every, axes), List.of(shape, OnesLike.of(s, axes)));
+  }
+
+  /** The dimensions reduced, as a vector of int32 that are not negative. */
+  private static Output axes(Scope s, GradientContext g) {
+    Output rank = ShapeOf.rank(s, g.input(0));
     Output given = Reshape.of(s, Cast.of(s, g.input(1), DType.INT32), Const.ints(s, -1));
-    Output axes = Arithmetic.floorMod(s, Arithmetic.add(s, given, rank), rank);
-    return DynamicStitch.of(
-        s, List.of(Range.of(s, rank), axes), List.of(shape, OnesLike.of(s, axes)));
+    return Arithmetic.floorMod(s, Arithmetic.add(s, given, rank), rank);
   }
 }

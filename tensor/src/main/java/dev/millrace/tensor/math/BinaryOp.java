@@ -30,6 +30,14 @@ public enum BinaryOp {
       null,
       unsigned(Long::divideUnsigned)),
 
+  /** x / y without its fraction. */
+  TRUNCATE_DIV(
+      (x, y) -> x / y < 0 ? Math.ceil(x / y) : Math.floor(x / y),
+      (x, y) -> x / nonZero(y),
+      vector(choose(X.over(Y).is(VectorOperators.LT, 0), X.over(Y).ceil(), X.over(Y).floor())),
+      null,
+      unsigned(Long::divideUnsigned)),
+
   /** floor(x / y). */
   FLOOR_DIV(
       (x, y) -> Math.floor(x / y),

@@ -15,7 +15,7 @@ public final class Extremum {
   /**
    * For {@code x} taken as {@code [outer, n, inner]}, the position along the middle dimension of
    * the largest (or smallest) element, the first of equals, as {@code [outer, inner]} in {@code y}.
-   * NaN is neither: it counts only where it comes first.
+   * NaN is neither; where nothing else is there the position is 0.
    */
   public static void position(boolean max, long outer, long n, long inner, Tensor x, Tensor y) {
     Parallel.run(
@@ -39,9 +39,9 @@ public final class Extremum {
   }
 
   private static long inFloats(boolean max, long start, long n, long step, MemorySegment x) {
-    float best = x.getAtIndex(F32, start);
+    float best = max ? Float.NEGATIVE_INFINITY : Float.POSITIVE_INFINITY;
     long at = 0;
-    for (long i = 1; i < n; i++) {
+    for (long i = 0; i < n; i++) {
       float v = x.getAtIndex(F32, start + i * step);
       if (max ? v > best : v < best) {
         best = v;
@@ -52,9 +52,9 @@ public final class Extremum {
   }
 
   private static long inReals(boolean max, long start, long n, long step, Tensor x) {
-    double best = x.doubleAt(start);
+    double best = max ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY;
     long at = 0;
-    for (long i = 1; i < n; i++) {
+    for (long i = 0; i < n; i++) {
       double v = x.doubleAt(start + i * step);
       if (max ? v > best : v < best) {
         best = v;
