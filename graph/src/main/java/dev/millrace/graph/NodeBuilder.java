@@ -18,6 +18,7 @@ public final class NodeBuilder {
   private final List<List<Output>> args = new ArrayList<>();
   private final List<Node> controls = new ArrayList<>();
   private final Map<String, AttrValue> attrs = new LinkedHashMap<>();
+  private String name;
 
   NodeBuilder(Scope scope, Op op) {
     this.scope = scope;
@@ -26,6 +27,16 @@ public final class NodeBuilder {
 
   public Op op() {
     return op;
+  }
+
+  /** The node's name; known once it is being added, so to device functions. */
+  public String name() {
+    return name;
+  }
+
+  /** The device the scopes around ask for by name; open parts are for a device function to fill. */
+  public DeviceSpec device() {
+    return scope.device();
   }
 
   /** An attribute given so far, or null. */
@@ -72,10 +83,10 @@ public final class NodeBuilder {
     List<Node> after = new ArrayList<>(scope.controls());
     controls.stream().filter(c -> !after.contains(c)).forEach(after::add);
     if (!scope.colocated().isEmpty() && !attrs.containsKey("_class")) {
-      attr("_class", scope.colocated().stream().map(n -> "loc:@" + n.name()).toList());
+      attr("_class", scope.colocated().stream().map(n -> "loc:@" + n).toList());
     }
-    String device = scope.deviceFor(this);
-    return scope.graph().add(scope.nameFor(op), op, device, attrs, flat, after);
+    name = scope.nameFor(op);
+    return scope.graph().add(name, op, scope.deviceFor(this), attrs, flat, after);
   }
 
   /** Sets the attributes that follow from what was given for {@code arg}. */

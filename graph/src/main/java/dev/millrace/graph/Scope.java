@@ -23,7 +23,12 @@ public final class Scope {
   private final DeviceSpec device;
   private final DeviceFunction deviceFunction;
   private final List<Node> controls;
-  private final List<Node> colocated;
+
+  /** Names of nodes to be placed with; they need not exist yet. */
+  private final List<String> colocated;
+
+  /** The device that colocation brings along; empty if none. */
+  private final String colocatedDevice;
 
   private Scope(
       Graph graph,
@@ -32,7 +37,8 @@ public final class Scope {
       DeviceSpec device,
       DeviceFunction deviceFunction,
       List<Node> controls,
-      List<Node> colocated) {
+      List<String> colocated,
+      String colocatedDevice) {
     this.graph = graph;
     this.prefix = prefix;
     this.nodeName = nodeName;
@@ -40,11 +46,12 @@ public final class Scope {
     this.deviceFunction = deviceFunction;
     this.controls = controls;
     this.colocated = colocated;
+    this.colocatedDevice = colocatedDevice;
   }
 
   /** The outermost scope of a graph. */
   public static Scope of(Graph graph) {
-    return new Scope(graph, "", null, DeviceSpec.ANY, null, List.of(), List.of());
+    return new Scope(graph, "", null, DeviceSpec.ANY, null, List.of(), List.of(), "");
   }
 
   public Graph graph() {
@@ -59,24 +66,35 @@ public final class Scope {
   /** A scope whose nodes' names begin with {@code name/}, made unique if that is taken. */
   public Scope withSubScope(String name) {
     String p = graph.uniqueName(prefix + name, true) + "/";
-    return new Scope(graph, p, null, device, deviceFunction, controls, colocated);
+    return new Scope(graph, p, null, device, deviceFunction, controls, colocated, colocatedDevice);
   }
 
   /** A scope whose nodes' names begin with exactly {@code prefix}, entered again or anew. */
   public Scope reopened(String exactPrefix) {
-    return new Scope(graph, exactPrefix, null, device, deviceFunction, controls, colocated);
+    return new Scope(
+        graph, exactPrefix, null, device, deviceFunction, controls, colocated, colocatedDevice);
   }
 
   /** The next nodes are called {@code name} instead of after their op. */
   public Scope withName(String name) {
-    return new Scope(graph, prefix, name, device, deviceFunction, controls, colocated);
+    return new Scope(
+        graph, prefix, name, device, deviceFunction, controls, colocated, colocatedDevice);
+  }
+
+  /**
+   * The next node is called after this scope itself: its prefix without the slash. So the result of
+   * several nodes bears the name under which they stand, as TensorFlow's train ops do.
+   */
+  public Scope asNode() {
+    return new Scope(
+        graph, prefix, "", device, deviceFunction, controls, colocated, colocatedDevice);
   }
 
   /** Nodes ask for this device; parts left open come from the scopes around. Null clears all. */
   public Scope withDevice(String spec) {
     DeviceSpec d = spec == null ? DeviceSpec.ANY : DeviceSpec.parse(spec).over(device);
     DeviceFunction f = spec == null ? null : deviceFunction;
-    return new Scope(graph, prefix, nodeName, d, f, controls, colocated);
+    return new Scope(graph, prefix, nodeName, d, f, controls, colocated, colocatedDevice);
   }
 
   /** Nodes ask for the device the function names, under what this scope has fixed before. */
@@ -89,14 +107,22 @@ public final class Scope {
                 DeviceSpec.parse(function.deviceFor(node))
                     .over(DeviceSpec.parse(outer.deviceFor(node)))
                     .toString();
-    return new Scope(graph, prefix, nodeName, device, f, controls, colocated);
+    return new Scope(graph, prefix, nodeName, device, f, controls, colocated, colocatedDevice);
   }
 
   /** Nodes run only after these, in addition to those of the scopes around. */
   public Scope withControlInputs(List<Node> nodes) {
     List<Node> all = new ArrayList<>(controls);
     nodes.stream().filter(n -> !all.contains(n)).forEach(all::add);
-    return new Scope(graph, prefix, nodeName, device, deviceFunction, List.copyOf(all), colocated);
+    return new Scope(
+        graph,
+        prefix,
+        nodeName,
+        device,
+        deviceFunction,
+        List.copyOf(all),
+        colocated,
+        colocatedDevice);
   }
 
   public Scope withControlInputs(Node... nodes) {
@@ -105,17 +131,33 @@ public final class Scope {
 
   /** Nodes run without waiting for the control inputs of the scopes around. */
   public Scope withoutControlInputs() {
-    return new Scope(graph, prefix, nodeName, device, deviceFunction, List.of(), colocated);
+    return new Scope(
+        graph, prefix, nodeName, device, deviceFunction, List.of(), colocated, colocatedDevice);
   }
 
-  /** Nodes are placed where {@code node} is. */
+  /** Nodes are placed where {@code node} is; if that follows others, with those. */
   public Scope colocatedWith(Node node) {
-    return new Scope(graph, prefix, nodeName, device, deviceFunction, controls, List.of(node));
+    List<String> groups = node.colocations();
+    return colocated(groups.isEmpty() ? List.of(node.name()) : groups, node.device());
+  }
+
+  /** Nodes are placed where the node of this name will be, which need not exist yet. */
+  public Scope colocatedWith(String node) {
+    return colocated(List.of(node), "");
+  }
+
+  private Scope colocated(List<String> with, String on) {
+    return new Scope(graph, prefix, nodeName, device, deviceFunction, controls, with, on);
   }
 
   /** Nodes are placed on their own merits. */
   public Scope withoutColocation() {
-    return new Scope(graph, prefix, nodeName, device, deviceFunction, controls, List.of());
+    return colocated(List.of(), "");
+  }
+
+  /** Whether nodes are placed where others are. */
+  public boolean isColocated() {
+    return !colocated.isEmpty();
   }
 
   /** Starts a node of the op with this name. */
@@ -138,6 +180,9 @@ public final class Scope {
   }
 
   String nameFor(Op op) {
+    if (nodeName != null && nodeName.isEmpty()) {
+      return prefix.substring(0, prefix.length() - 1);
+    }
     String wanted = prefix + (nodeName == null ? op.name() : nodeName);
     if (!Names.isValid(wanted) && !op.name().startsWith("_")) {
       throw MillraceException.invalid(
@@ -152,8 +197,13 @@ public final class Scope {
     return controls;
   }
 
-  List<Node> colocated() {
+  List<String> colocated() {
     return colocated;
+  }
+
+  /** What the scopes around ask for by name, before any function is asked. */
+  DeviceSpec device() {
+    return device;
   }
 
   /** The device for a node with this much of its own: a colocated node follows the other. */
@@ -162,10 +212,6 @@ public final class Scope {
     if (deviceFunction != null) {
       d = d.over(DeviceSpec.parse(deviceFunction.deviceFor(node)));
     }
-    if (!colocated.isEmpty()) {
-      String of = colocated.getFirst().device();
-      return of.isEmpty() ? d.toString() : of;
-    }
-    return d.toString();
+    return colocatedDevice.isEmpty() ? d.toString() : colocatedDevice;
   }
 }
