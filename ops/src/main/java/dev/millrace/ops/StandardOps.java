@@ -5,6 +5,7 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.math.MathOps;
+import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.train.TrainOps;
 import dev.millrace.ops.transfer.TransferOps;
@@ -15,7 +16,7 @@ import java.util.stream.Stream;
 public final class StandardOps {
   /** Every family's list. */
   public static final List<Op> ALL =
-      Stream.of(ArrayOps.ALL, MathOps.ALL, StateOps.ALL, TrainOps.ALL, TransferOps.ALL)
+      Stream.of(ArrayOps.ALL, MathOps.ALL, NnOps.ALL, StateOps.ALL, TrainOps.ALL, TransferOps.ALL)
           .flatMap(List::stream)
           .toList();
 

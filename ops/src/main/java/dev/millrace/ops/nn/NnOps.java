@@ -1,0 +1,30 @@
+package dev.millrace.ops.nn;
+
+import dev.millrace.graph.op.Op;
+import java.util.List;
+
+/** The ops of this package. */
+public final class NnOps {
+  public static final List<Op> ALL =
+      List.of(
+          Activations.RELU,
+          Activations.RELU_GRAD,
+          Activations.RELU6,
+          Activations.RELU6_GRAD,
+          Activations.ELU,
+          Activations.ELU_GRAD,
+          Activations.SELU,
+          Activations.SELU_GRAD,
+          Activations.SOFTPLUS,
+          Activations.SOFTPLUS_GRAD,
+          Activations.SOFTSIGN,
+          Activations.SOFTSIGN_GRAD,
+          BiasAdd.OP,
+          BiasAdd.GRAD,
+          SoftmaxOps.SOFTMAX,
+          SoftmaxOps.LOG_SOFTMAX,
+          CrossEntropy.DENSE,
+          CrossEntropy.SPARSE);
+
+  private NnOps() {}
+}

@@ -1,0 +1,258 @@
+package dev.millrace.tensor.math;
+
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * Adding one value per channel and, for its gradient, summing per channel. A tensor is seen as
+ * {@code [outer, channels, inner]}: inner is 1 where channels come last.
+ *
+ * <p>With few channels a row is not a whole number of vectors. Several rows together are: the loops
+ * work on as many at once as it takes (a <em>fold</em>), with the bias repeated.
+ */
+public final class Bias {
+  private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
+  private static final int L = S.length();
+  private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
+  private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
+  private static final long GRAIN = 1 << 15;
+
+  private Bias() {}
+
+  /** {@code out[o, c, i] = value[o, c, i] + bias[c]}; may work in place. */
+  public static void add(
+      Tensor value, Tensor bias, Tensor out, long outer, long channels, long inner) {
+    if (value.elements() == 0) {
+      return;
+    }
+    if (value.dtype() != DType.FLOAT) {
+      addScalar(value, bias, out, outer, channels, inner);
+    } else if (inner == 1) {
+      int fold = fold(channels);
+      int width = Math.toIntExact(channels * fold);
+      float[] repeated = new float[width];
+      for (int f = 0; f < fold; f++) {
+        MemorySegment.copy(bias.data(), F32, 0, repeated, (int) (f * channels), (int) channels);
+      }
+      Parallel.run(
+          outer,
+          multipleOf(fold, Math.max(1, GRAIN / channels)),
+          (from, to) ->
+              addRows(value.data(), repeated, out.data(), from * channels, (to - from) * channels));
+    } else {
+      Parallel.run(
+          outer * channels,
+          Math.max(1, GRAIN / inner),
+          (from, to) ->
+              addPlanes(value.data(), bias.data(), out.data(), channels, inner, from, to));
+    }
+  }
+
+  /** {@code out[c]} = the sum of {@code dy[o, c, i]} over o and i. */
+  public static void sum(Tensor dy, Tensor out, long outer, long channels, long inner) {
+    if (dy.elements() == 0) {
+      out.data().fill((byte) 0);
+    } else if (dy.dtype() != DType.FLOAT) {
+      sumScalar(dy, out, outer, channels, inner);
+    } else if (inner == 1) {
+      sumRows(dy, out, outer, channels);
+    } else {
+      Parallel.run(
+          channels,
+          Math.max(1, GRAIN / (outer * inner)),
+          (from, to) -> sumPlanes(dy.data(), out.data(), outer, channels, inner, from, to));
+    }
+  }
+
+  /** How many rows it takes to fill whole vectors; 1 where a ragged end hardly matters. */
+  private static int fold(long channels) {
+    if (channels >= 8 * L) {
+      return 1;
+    }
+    int fold = 1;
+    while (channels * fold % L != 0) {
+      fold++;
+    }
+    return fold;
+  }
+
+  private static long multipleOf(long unit, long n) {
+    return (n + unit - 1) / unit * unit;
+  }
+
+  private static void addRows(
+      MemorySegment x, float[] bias, MemorySegment y, long start, long count) {
+    int width = bias.length;
+    for (long at = start; at < start + count; at += width) {
+      int n = (int) Math.min(width, start + count - at);
+      int c = 0;
+      for (; c <= n - L; c += L) {
+        FloatVector.fromMemorySegment(S, x, 4 * (at + c), LE)
+            .add(FloatVector.fromArray(S, bias, c))
+            .intoMemorySegment(y, 4 * (at + c), LE);
+      }
+      for (; c < n; c++) {
+        y.setAtIndex(F32, at + c, x.getAtIndex(F32, at + c) + bias[c]);
+      }
+    }
+  }
+
+  private static void addPlanes(
+      MemorySegment x,
+      MemorySegment bias,
+      MemorySegment y,
+      long channels,
+      long inner,
+      long from,
+      long to) {
+    for (long p = from; p < to; p++) {
+      float b = bias.getAtIndex(F32, p % channels);
+      long i = p * inner;
+      long end = i + inner;
+      for (; i <= end - L; i += L) {
+        FloatVector.fromMemorySegment(S, x, 4 * i, LE).add(b).intoMemorySegment(y, 4 * i, LE);
+      }
+      for (; i < end; i++) {
+        y.setAtIndex(F32, i, x.getAtIndex(F32, i) + b);
+      }
+    }
+  }
+
+  /**
+   * Sums the columns of a matrix. Rows are taken in blocks of fixed size, whose sums are then added
+   * in order, so the result does not depend on the number of threads.
+   */
+  private static void sumRows(Tensor dy, Tensor out, long rows, long channels) {
+    int fold = fold(channels);
+    int width = Math.toIntExact(channels * fold);
+    long block = multipleOf(fold, Math.max(256, 4 * GRAIN / channels));
+    int blocks = Math.toIntExact((rows + block - 1) / block);
+    Tensor parts = Tensor.allocateCounted(DType.FLOAT, Shape.of(blocks, width));
+    try {
+      MemorySegment p = parts.data();
+      p.fill((byte) 0);
+      Parallel.run(
+          blocks,
+          1,
+          (from, to) -> {
+            for (long b = from; b < to; b++) {
+              long n = Math.min(block, rows - b * block);
+              addColumns(dy.data(), b * block * channels, n * channels, p, b * width, width);
+            }
+          });
+      MemorySegment o = out.data();
+      o.fill((byte) 0);
+      for (long i = 0; i < (long) blocks * fold; i++) {
+        addColumns(p, i * channels, channels, o, 0, (int) channels);
+      }
+    } finally {
+      parts.release();
+    }
+  }
+
+  /** Adds {@code count} elements, row under row of {@code width}, to {@code sums}. */
+  private static void addColumns(
+      MemorySegment x, long start, long count, MemorySegment sums, long sumsAt, int width) {
+    long rows = count / width;
+    int c = 0;
+    for (; c <= width - 2 * L; c += 2 * L) {
+      FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
+      FloatVector b = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c + L), LE);
+      long at = 4 * (start + c);
+      for (long r = 0; r < rows; r++, at += 4L * width) {
+        a = a.add(FloatVector.fromMemorySegment(S, x, at, LE));
+        b = b.add(FloatVector.fromMemorySegment(S, x, at + 4L * L, LE));
+      }
+      a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
+      b.intoMemorySegment(sums, 4 * (sumsAt + c + L), LE);
+    }
+    for (; c <= width - L; c += L) {
+      FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
+      long at = 4 * (start + c);
+      for (long r = 0; r < rows; r++, at += 4L * width) {
+        a = a.add(FloatVector.fromMemorySegment(S, x, at, LE));
+      }
+      a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
+    }
+    for (; c < width; c++) {
+      float s = sums.getAtIndex(F32, sumsAt + c);
+      for (long r = 0; r < rows; r++) {
+        s += x.getAtIndex(F32, start + r * width + c);
+      }
+      sums.setAtIndex(F32, sumsAt + c, s);
+    }
+    for (long i = rows * width; i < count; i++) {
+      long at = sumsAt + i - rows * width;
+      sums.setAtIndex(F32, at, sums.getAtIndex(F32, at) + x.getAtIndex(F32, start + i));
+    }
+  }
+
+  private static void sumPlanes(
+      MemorySegment x,
+      MemorySegment out,
+      long outer,
+      long channels,
+      long inner,
+      long from,
+      long to) {
+    for (long c = from; c < to; c++) {
+      double sum = 0;
+      for (long o = 0; o < outer; o++) {
+        long i = (o * channels + c) * inner;
+        long end = i + inner;
+        FloatVector v = FloatVector.zero(S);
+        for (; i <= end - L; i += L) {
+          v = v.add(FloatVector.fromMemorySegment(S, x, 4 * i, LE));
+        }
+        sum += v.reduceLanes(jdk.incubator.vector.VectorOperators.ADD);
+        for (; i < end; i++) {
+          sum += x.getAtIndex(F32, i);
+        }
+      }
+      out.setAtIndex(F32, c, (float) sum);
+    }
+  }
+
+  static void addScalar(
+      Tensor value, Tensor bias, Tensor out, long outer, long channels, long inner) {
+    boolean floating = value.dtype().isFloating();
+    for (long p = 0; p < outer * channels; p++) {
+      for (long i = p * inner; i < (p + 1) * inner; i++) {
+        if (floating) {
+          out.setDouble(i, value.doubleAt(i) + bias.doubleAt(p % channels));
+        } else {
+          out.setLong(i, value.longAt(i) + bias.longAt(p % channels));
+        }
+      }
+    }
+  }
+
+  static void sumScalar(Tensor dy, Tensor out, long outer, long channels, long inner) {
+    boolean floating = dy.dtype().isFloating();
+    for (long c = 0; c < channels; c++) {
+      double real = 0;
+      long whole = 0;
+      for (long o = 0; o < outer; o++) {
+        long start = (o * channels + c) * inner;
+        for (long i = start; i < start + inner; i++) {
+          if (floating) {
+            real += dy.doubleAt(i);
+          } else {
+            whole += dy.longAt(i);
+          }
+        }
+      }
+      if (floating) {
+        out.setDouble(c, real);
+      } else {
+        out.setLong(c, whole);
+      }
+    }
+  }
+}
