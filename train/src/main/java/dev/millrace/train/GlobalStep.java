@@ -1,0 +1,41 @@
+package dev.millrace.train;
+
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Scope;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.train.variable.Initializers;
+import dev.millrace.train.variable.VariableScope;
+
+/** The variable that counts training steps over all workers. */
+public final class GlobalStep {
+  private GlobalStep() {}
+
+  /** The graph's step counter, or null if it has none. */
+  public static GraphVariable find(Graph graph) {
+    return graph.collection(GraphKeys.GLOBAL_STEP).stream()
+        .map(GraphVariable.class::cast)
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** The graph's step counter, made now if it has none. */
+  public static GraphVariable of(Scope scope) {
+    return of(VariableScope.of(scope));
+  }
+
+  /** Likewise, of the kind of variable that {@code variables} makes. */
+  public static GraphVariable of(VariableScope variables) {
+    GraphVariable step = find(variables.graph());
+    if (step == null) {
+      step =
+          variables
+              .outermost()
+              .withTrainable(false)
+              .variable("global_step", DType.INT64, Shape.scalar(), Initializers.zeros());
+      variables.graph().collection(GraphKeys.GLOBAL_STEP).add(step);
+    }
+    return step;
+  }
+}

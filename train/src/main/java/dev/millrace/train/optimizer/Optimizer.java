@@ -1,0 +1,166 @@
+package dev.millrace.train.optimizer;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.gradient.Grad;
+import dev.millrace.graph.gradient.Gradients;
+import dev.millrace.ops.array.Const;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.Group;
+import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.train.variable.Variables;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Minimises a loss by changing variables along its gradient. {@link #minimize} adds to the graph
+ * the gradients, the state the method keeps per variable (its slots) and the updates, each placed
+ * with its variable, and returns the node that makes one step of training.
+ *
+ * <p>A method of optimization is a subclass: which slots it keeps and which update ops it adds. One
+ * optimizer object serves one graph.
+ */
+public abstract class Optimizer {
+  private final String name;
+
+  /** Slots made so far. */
+  final Slots slots = new Slots();
+
+  /** An optimizer whose nodes stand under {@code name}. */
+  Optimizer(String name) {
+    this.name = name;
+  }
+
+  /** The name under which its nodes stand and after which its slots are called. */
+  public final String name() {
+    return name;
+  }
+
+  /** The state kept per variable, in the order in which it was made. */
+  public final Slots slots() {
+    return slots;
+  }
+
+  /**
+   * Adds all that one step of training needs; without {@code globalStep} (null) none is counted.
+   */
+  public final Node minimize(Scope scope, Output loss, GraphVariable globalStep) {
+    return applyGradients(
+        scope, computeGradients(scope, loss, Variables.trainable(scope.graph())), globalStep);
+  }
+
+  /** Adds the gradients of {@code loss} by each of {@code variables}. */
+  public final List<GradientAndVariable> computeGradients(
+      Scope scope, Output loss, List<GraphVariable> variables) {
+    if (variables.isEmpty()) {
+      throw MillraceException.invalid(
+          "There is no variable to train: make some before the optimizer is asked, or pass them.");
+    }
+    List<Output> xs = variables.stream().map(GraphVariable::handle).toList();
+    List<Grad> gradients = Gradients.of(scope, List.of(loss), xs);
+    List<GradientAndVariable> pairs = new ArrayList<>();
+    for (int i = 0; i < xs.size(); i++) {
+      pairs.add(new GradientAndVariable(gradients.get(i), variables.get(i)));
+    }
+    if (pairs.stream().allMatch(p -> p.gradient() instanceof Grad.None)) {
+      throw MillraceException.invalid(
+          "'%s' depends on none of the variables %s, so there is nothing to train.",
+          loss.name(), variables.stream().map(GraphVariable::name).toList());
+    }
+    return pairs;
+  }
+
+  /** Adds the updates of the variables, and of {@code globalStep} unless null after them. */
+  public final Node applyGradients(
+      Scope scope, List<GradientAndVariable> pairs, GraphVariable globalStep) {
+    List<GraphVariable> updated =
+        pairs.stream()
+            .filter(p -> !(p.gradient() instanceof Grad.None))
+            .map(GradientAndVariable::variable)
+            .toList();
+    if (updated.isEmpty()) {
+      throw MillraceException.invalid("None of the variables has a gradient: nothing to train.");
+    }
+    createSlots(scope, updated);
+    Scope own = scope.withSubScope(name);
+    prepare(own);
+    List<Node> updates = new ArrayList<>();
+    for (GradientAndVariable p : pairs) {
+      GraphVariable v = p.variable();
+      Scope at = own.reopened(own.prefix() + "update_" + v.name() + "/").colocatedWith(v.node());
+      switch (p.gradient()) {
+        case Grad.Dense d -> updates.add(updateDense(at, v, d.value()));
+        case Grad.Rows r -> updates.add(updateRows(at, v, r));
+        case Grad.None n -> {}
+      }
+    }
+    if (globalStep == null) {
+      return finish(own, own, updates);
+    }
+    Node all = finish(own, own.reopened(own.prefix() + "update/"), updates);
+    Scope at = own.withControlInputs(all).colocatedWith(globalStep.node());
+    Output one = scalar(at.withName("value"), globalStep.dtype(), 1);
+    return globalStep.assignAdd(at.asNode(), one);
+  }
+
+  // ---- what a method of optimization says of itself ----
+
+  /** Makes the slots of these variables. */
+  void createSlots(Scope scope, List<GraphVariable> variables) {}
+
+  /** Adds the hyperparameters. */
+  abstract void prepare(Scope scope);
+
+  /** Adds the update of {@code v} by a whole gradient. */
+  abstract Node updateDense(Scope scope, GraphVariable v, Output gradient);
+
+  /** Adds the update of some rows of {@code v}; no row occurs twice. */
+  abstract Node updateSparse(Scope scope, GraphVariable v, Output gradient, Output indices);
+
+  /** Adds the update of some rows of {@code v}, first adding up what belongs to the same row. */
+  Node updateRows(Scope scope, GraphVariable v, Grad.Rows rows) {
+    Node unique = scope.node("Unique").input(rows.indices()).add();
+    Output count =
+        scope
+            .node("StridedSlice")
+            .input(scope.node("Shape").input(unique.output(0)).add().output())
+            .input(Const.ints(scope.withName("strided_slice/stack"), 0))
+            .input(Const.ints(scope.withName("strided_slice/stack_1"), 1))
+            .input(Const.ints(scope.withName("strided_slice/stack_2"), 1))
+            .attr("shrink_axis_mask", 1)
+            .add()
+            .output();
+    Output summed =
+        scope
+            .node("UnsortedSegmentSum")
+            .input(rows.values())
+            .input(unique.output(1))
+            .input(count)
+            .add()
+            .output();
+    return updateSparse(scope, v, summed, unique.output(0));
+  }
+
+  /** Adds what comes after all updates; the last node is called after {@code result}. */
+  Node finish(Scope scope, Scope result, List<Node> updates) {
+    return Group.in(result, updates);
+  }
+
+  /** A constant of this type. */
+  static Output scalar(Scope scope, DType dtype, double value) {
+    Tensor t = Tensor.allocate(dtype, Shape.scalar());
+    t.setDouble(0, value);
+    return Const.of(scope, t);
+  }
+
+  /** A hyperparameter in the type of a variable. */
+  static Output as(Scope scope, Output value, DType dtype) {
+    return value.dtype() == dtype
+        ? value
+        : scope.node("Cast").input(value).attr("DstT", dtype).add().output();
+  }
+}

@@ -1,0 +1,71 @@
+package dev.millrace.train.variable;
+
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+
+/**
+ * A variable of a graph: the node that holds it and the nodes that belong to it.
+ *
+ * @param handle the reference (VariableV2) or the resource handle (VarHandleOp)
+ * @param read the value as it is when the step reads it
+ * @param initialValue what {@link #initializer} assigns
+ * @param initializer the node that gives the variable its initial value
+ * @param dtype the type of its elements
+ * @param shape the shape of its value
+ * @param trainable whether optimizers change it unless told otherwise
+ */
+public record GraphVariable(
+    Output handle,
+    Output read,
+    Output initialValue,
+    Node initializer,
+    DType dtype,
+    Shape shape,
+    boolean trainable) {
+
+  /** The name of the node that holds it, which is its name in checkpoints. */
+  public String name() {
+    return handle.node().name();
+  }
+
+  public Node node() {
+    return handle.node();
+  }
+
+  public Graph graph() {
+    return handle.node().graph();
+  }
+
+  /** Whether it is a resource variable rather than a reference variable. */
+  public boolean isResource() {
+    return handle.dtype() == DType.RESOURCE;
+  }
+
+  /** Adds a node that assigns {@code value}. */
+  public Node assign(Scope scope, Output value) {
+    return change(scope, "Assign", value);
+  }
+
+  /** Adds a node that adds {@code value} to it. */
+  public Node assignAdd(Scope scope, Output value) {
+    return change(scope, "AssignAdd", value);
+  }
+
+  /** Adds a node that subtracts {@code value} from it. */
+  public Node assignSub(Scope scope, Output value) {
+    return change(scope, "AssignSub", value);
+  }
+
+  private Node change(Scope scope, String op, Output value) {
+    return scope.node(isResource() ? op + "VariableOp" : op).input(handle).input(value).add();
+  }
+
+  @Override
+  public String toString() {
+    return name() + " " + dtype + shape;
+  }
+}
