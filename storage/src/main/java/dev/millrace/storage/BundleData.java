@@ -124,7 +124,7 @@ final class BundleData implements AutoCloseable {
     long unit = out.dtype().bytes();
     MemorySegment target = out.data();
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment chunk = arena.allocate(CHUNK_BYTES);
+      MemorySegment chunk = arena.allocate(Math.min(CHUNK_BYTES, entry.getSize()));
       boolean more = runs.next();
       for (long at = 0; at < entry.getSize(); at += CHUNK_BYTES) {
         long end = at + Math.min(CHUNK_BYTES, entry.getSize() - at);

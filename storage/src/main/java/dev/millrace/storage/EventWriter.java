@@ -54,19 +54,29 @@ public final class EventWriter implements AutoCloseable {
 
   /** Starts an event file whose name ends in {@code suffix}. */
   public EventWriter(Path directory, String suffix, Duration flushEvery) {
-    AtomicFile.makeDirectories(directory);
-    Instant now = Instant.now();
-    file = directory.resolve(fileName(now, suffix));
-    records = RecordWriter.createNew(file);
-    records.write(
-        Event.newBuilder().setWallTime(seconds(now)).setFileVersion(VERSION).build().toByteArray());
-    records.flush();
+    this(startFile(directory, suffix), flushEvery);
+  }
+
+  /** Goes on writing to {@code records}, and closes it in the end. */
+  EventWriter(RecordWriter records, Duration flushEvery) {
+    this.records = records;
+    this.file = records.file();
     writer =
         new ScheduledThreadPoolExecutor(
             1, task -> Thread.ofPlatform().daemon().name("events " + file).unstarted(task));
     long nanos = flushEvery.toNanos();
     writer.scheduleWithFixedDelay(
         () -> unlessFailed(records::flush), nanos, nanos, TimeUnit.NANOSECONDS);
+  }
+
+  private static RecordWriter startFile(Path directory, String suffix) {
+    AtomicFile.makeDirectories(directory);
+    Instant now = Instant.now();
+    RecordWriter records = RecordWriter.createNew(directory.resolve(fileName(now, suffix)));
+    records.write(
+        Event.newBuilder().setWallTime(seconds(now)).setFileVersion(VERSION).build().toByteArray());
+    records.flush();
+    return records;
   }
 
   /** Seconds first, so that files sort by age; process and number, so that names are unique. */

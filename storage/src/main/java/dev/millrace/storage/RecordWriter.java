@@ -53,7 +53,11 @@ public final class RecordWriter implements AutoCloseable {
     }
   }
 
-  /** Appends one record. */
+  Path file() {
+    return file;
+  }
+
+  /** Appends one record. After a failure the file may end in part of one. */
   public void write(byte[] record) {
     if (buffer.remaining() < HEADER_BYTES) {
       drain();

@@ -4,11 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -47,9 +52,9 @@ class AtomicFileTest {
   }
 
   @Test
-  void pieceSizesDoNotShow() {
+  void pieceSizesDoNotShow() throws IOException {
     byte[] bytes = new byte[1 << 20];
-    new java.util.Random(1).nextBytes(bytes);
+    new Random(1).nextBytes(bytes);
     Path target = dir.resolve("f");
     try (AtomicFile file = new AtomicFile(target)) {
       for (int at = 0, n = 1; at < bytes.length; at += n, n = Math.min(3 * n, bytes.length - at)) {
@@ -59,8 +64,31 @@ class AtomicFileTest {
       file.seal();
       file.publish();
       assertArrayEquals(bytes, Files.readAllBytes(target));
-    } catch (IOException e) {
-      throw new AssertionError(Arrays.toString(e.getStackTrace()), e);
+    }
+  }
+
+  @Test
+  void aFileLargeEnoughToSyncBehindIsWhole() throws IOException {
+    int size = 150 << 20;
+    Path target = dir.resolve("f");
+    try (Arena arena = Arena.ofConfined();
+        AtomicFile file = new AtomicFile(target)) {
+      MemorySegment memory = arena.allocate(size);
+      for (int at = 0; at < size; at += 4096) {
+        memory.set(ValueLayout.JAVA_INT, at, at);
+      }
+      CRC32C crc = new CRC32C();
+      file.write(memory, crc);
+      assertEquals(size, file.position());
+      file.seal();
+      file.publish();
+      CRC32C expected = new CRC32C();
+      expected.update(memory.asByteBuffer());
+      assertEquals(expected.getValue(), crc.getValue());
+      try (FileChannel channel = FileChannel.open(target)) {
+        MemorySegment mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, size, arena);
+        assertEquals(-1, mapped.mismatch(memory));
+      }
     }
   }
 }

@@ -57,7 +57,7 @@ class BundleDamageTest {
     for (Path prefix : new Path[] {kinds, parts}) {
       Path index = BundleIndex.file(prefix);
       Damage.everyByte(index, () -> Contents.of(prefix));
-      Damage.randomRuns(index, 3, 1000, () -> Contents.of(prefix));
+      Damage.randomRuns(index, 3, 300, () -> Contents.of(prefix));
       assertEquals(Files.size(index), Damage.everyLength(index, () -> Contents.of(prefix)));
     }
   }

@@ -5,6 +5,7 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -23,7 +24,7 @@ final class Contents {
     if (tensor.dtype().isPlain()) {
       byte[] bytes = tensor.data().toArray(ValueLayout.JAVA_BYTE);
       s.append(' ').append(HexFormat.of().formatHex(bytes));
-      java.lang.ref.Reference.reachabilityFence(tensor);
+      Reference.reachabilityFence(tensor);
     } else {
       for (Object o : tensor.objects()) {
         s.append(' ').append(HexFormat.of().formatHex((byte[]) o));

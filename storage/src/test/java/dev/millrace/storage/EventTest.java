@@ -9,12 +9,15 @@ import com.google.protobuf.ByteString;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.proto.Event;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 class EventTest {
@@ -126,5 +129,18 @@ class EventTest {
     MillraceException e = assertThrows(MillraceException.class, () -> writer.addScalar("a", 1, 1));
     assertEquals(Code.FAILED_PRECONDITION, e.code());
     assertThrows(MillraceException.class, writer::flush);
+  }
+
+  @Test
+  void aFailureToWriteIsThrownToTheNextCaller() {
+    Path full = Path.of("/dev/full");
+    Assumptions.assumeTrue(Files.isWritable(full));
+    EventWriter writer = new EventWriter(RecordWriter.create(full), Duration.ofHours(1));
+    writer.addScalar("a", 1, 1);
+    for (Executable call : List.<Executable>of(writer::flush, writer::flush, writer::close)) {
+      MillraceException e = assertThrows(MillraceException.class, call);
+      assertEquals(Code.RESOURCE_EXHAUSTED, e.code());
+    }
+    writer.close();
   }
 }

@@ -14,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -165,7 +166,7 @@ class RecordTest {
     List<String> seen = new ArrayList<>();
     try (RecordReader reader = RecordReader.follow(file)) {
       for (byte b : bytes) {
-        Files.write(file, new byte[] {b}, java.nio.file.StandardOpenOption.APPEND);
+        Files.write(file, new byte[] {b}, StandardOpenOption.APPEND);
         byte[] r = reader.next();
         if (r != null) {
           seen.add(new String(r));
