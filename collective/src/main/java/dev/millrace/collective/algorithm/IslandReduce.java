@@ -1,0 +1,166 @@
+package dev.millrace.collective.algorithm;
+
+import dev.millrace.collective.peers.Island;
+import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.reduce.Operands;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * All-reduce between ranks that are all on one host, through the memory they share.
+ *
+ * <ul>
+ *   <li>A small vector is copied to a stage; when all have done so, every rank reduces all of them.
+ *   <li>If every rank's vector lies in its window, rank {@code r} reduces segment {@code r} of all
+ *       vectors and writes the result to all of them: one pass, no copy.
+ *   <li>Otherwise vectors pass through the stages in chunks. While a chunk is reduced the next is
+ *       filled, and one meeting per chunk says both that it is reduced and that the next is there.
+ *       A vector that does lie in a window is read from there.
+ * </ul>
+ *
+ * <p>Stages are used in turn. A stage is written again three turns later; by then every rank has
+ * come to a later meeting than the one before which it read it.
+ */
+final class IslandReduce {
+  /** Up to this size every rank reduces the whole vector. */
+  static final long SMALL_BYTES = 16 << 10;
+
+  /** The third word of a rank whose vector is not in its window. */
+  private static final long STAGED = -1;
+
+  private final Island island;
+  private final Meeting meeting;
+  private final MemorySegment memory;
+  private final Operands operands;
+  private final Operands targets;
+
+  /** Where each member's vector is in the shared memory, or {@link #STAGED}. */
+  private final long[] places;
+
+  private int turn;
+
+  IslandReduce(Peers peers, Meeting meeting) {
+    this.island = peers.island();
+    this.meeting = meeting;
+    this.memory = island.memory();
+    this.operands = new Operands(island.size());
+    this.targets = new Operands(island.size());
+    this.places = new long[island.size()];
+  }
+
+  void reduce(Reduction r) {
+    if (!island.isWhole()) {
+      meeting.attend();
+    }
+    if (r.bytes() <= SMALL_BYTES) {
+      reduceSmall(r);
+    } else {
+      reduceLarge(r);
+    }
+    if (!island.isWhole()) {
+      meeting.attend();
+    }
+  }
+
+  private void reduceSmall(Reduction r) {
+    int stage = turn;
+    turn = (turn + 1) % Island.STAGES;
+    MemorySegment.copy(r.data(), 0, memory, island.stageAt(island.me(), stage), r.bytes());
+    meeting.attend(r.envelope(), STAGED);
+    operands.clear();
+    for (int m = 0; m < island.size(); m++) {
+      operands.add(memory, island.stageAt(m, stage));
+    }
+    targets.clear().add(r.data(), 0);
+    r.reducer().chain(operands, targets, r.bytes(), island.size());
+  }
+
+  private void reduceLarge(Reduction r) {
+    long here = island.offsetOf(r.data().asSlice(0, r.bytes()));
+    if (here < 0) {
+      fill(r, 0, turn);
+    }
+    meeting.attend(r.envelope(), here);
+    boolean allHere = true;
+    for (int m = 0; m < places.length; m++) {
+      places[m] = m == island.me() ? here : meeting.wordOf(m);
+      allHere &= places[m] >= 0;
+    }
+    if (allHere) {
+      reduceInPlace(r);
+    } else {
+      reduceInChunks(r);
+    }
+  }
+
+  private void reduceInPlace(Reduction r) {
+    long from = Split.bound(r.bytes(), island.size(), island.me());
+    long to = Split.bound(r.bytes(), island.size(), island.me() + 1);
+    operands.clear();
+    targets.clear();
+    for (long place : places) {
+      operands.add(memory, place + from);
+      targets.add(memory, place + from);
+    }
+    r.reducer().chain(operands, targets, to - from, island.size());
+    meeting.attend();
+  }
+
+  private void reduceInChunks(Reduction r) {
+    for (long at = 0; at < r.bytes(); at += Island.STAGE_BYTES) {
+      int stage = turn;
+      turn = (turn + 1) % Island.STAGES;
+      reduceChunk(r, at, stage);
+      if (places[island.me()] == STAGED) {
+        fill(r, at + Island.STAGE_BYTES, turn);
+      }
+      meeting.attend();
+      empty(r, at, stage);
+    }
+  }
+
+  /** Copies the chunk at {@code at} to this rank's stage. */
+  private void fill(Reduction r, long at, int stage) {
+    long bytes = chunkBytes(r, at);
+    if (bytes > 0) {
+      MemorySegment.copy(r.data(), at, memory, island.stageAt(island.me(), stage), bytes);
+    }
+  }
+
+  /** Reduces this rank's segment of a chunk into its own stage. */
+  private void reduceChunk(Reduction r, long at, int stage) {
+    long bytes = chunkBytes(r, at);
+    int me = island.me();
+    long from = Split.bound(bytes, island.size(), me);
+    long to = Split.bound(bytes, island.size(), me + 1);
+    operands.clear();
+    for (int m = 0; m < places.length; m++) {
+      operands.add(
+          memory, (places[m] == STAGED ? island.stageAt(m, stage) : places[m] + at) + from);
+    }
+    // Through the first operand's place nobody else reads this segment, so it may hold the result
+    // until it is complete; then it goes to this rank's own stage, where the others look for it.
+    targets.clear().add(memory, firstPlace(at, stage) + from);
+    if (me != 0 || places[0] != STAGED) {
+      targets.add(memory, island.stageAt(me, stage) + from);
+    }
+    r.reducer().chain(operands, targets, to - from, island.size());
+  }
+
+  private long firstPlace(long at, int stage) {
+    return places[0] == STAGED ? island.stageAt(0, stage) : places[0] + at;
+  }
+
+  /** Collects the segments of a chunk from the stages of those who reduced them. */
+  private void empty(Reduction r, long at, int stage) {
+    long bytes = chunkBytes(r, at);
+    for (int m = 0; m < places.length; m++) {
+      long from = Split.bound(bytes, island.size(), m);
+      long to = Split.bound(bytes, island.size(), m + 1);
+      MemorySegment.copy(memory, island.stageAt(m, stage) + from, r.data(), at + from, to - from);
+    }
+  }
+
+  private static long chunkBytes(Reduction r, long at) {
+    return Math.min(Island.STAGE_BYTES, r.bytes() - at);
+  }
+}

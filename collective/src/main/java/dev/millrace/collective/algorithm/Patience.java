@@ -1,0 +1,74 @@
+package dev.millrace.collective.algorithm;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.collective.peers.Peers;
+import java.time.Duration;
+
+/**
+ * How one rank waits for others: it spins a little, since they are often only microseconds behind,
+ * then yields the processor, then sleeps. It gives up when the job has failed or when nothing has
+ * moved for too long.
+ */
+final class Patience {
+  private static final int SPINS = 2_000;
+  private static final int YIELDS = 500;
+  private static final long SLEEP_NANOS = 5_000_000;
+
+  private final Peers peers;
+  private final long timeoutNanos;
+  private final int spins;
+  private final int yields;
+  private int idle;
+  private long idleSinceNanos;
+
+  Patience(Peers peers, Duration timeout) {
+    this.peers = peers;
+    this.timeoutNanos = timeout.toNanos();
+    this.spins = peers.isCrowded() ? 0 : SPINS;
+    this.yields = spins + YIELDS;
+  }
+
+  /** Something moved: patience begins anew. */
+  void renew() {
+    idle = 0;
+  }
+
+  /** Nothing moved. Returns after a moment, or throws the job's failure or that of this wait. */
+  void pause(Stage stage) {
+    int round = idle++;
+    if (round < spins) {
+      Thread.onSpinWait();
+      return;
+    }
+    if (round == spins) {
+      idleSinceNanos = System.nanoTime();
+    }
+    check(stage);
+    if (round < yields) {
+      Thread.yield();
+    } else {
+      peers.park(SLEEP_NANOS);
+    }
+  }
+
+  private void check(Stage stage) {
+    MillraceException failure = peers.liveness().failure();
+    if (failure != null) {
+      throw failure;
+    }
+    long waited = System.nanoTime() - idleSinceNanos;
+    if (waited > timeoutNanos) {
+      throw peers
+          .liveness()
+          .fail(
+              new MillraceException(
+                  Code.DEADLINE_EXCEEDED,
+                  String.format(
+                      "Rank %d has waited %d s for %s. All ranks must run the same operations in"
+                          + " the same order; see the log of the rank that is missing. The limit is"
+                          + " the collective timeout.",
+                      peers.rank(), waited / 1_000_000_000, stage.missing())));
+    }
+  }
+}

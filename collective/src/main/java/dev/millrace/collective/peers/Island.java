@@ -1,0 +1,113 @@
+package dev.millrace.collective.peers;
+
+import dev.millrace.tensor.Buffer;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+
+/**
+ * Ranks of one host that share memory, as one of them sees it. Members are numbered from 0 in order
+ * of rank. They can meet, read and write each other's stages, and reduce tensors in each other's
+ * windows where they lie.
+ *
+ * <p>Threading: as {@link Peers}: one thread at a time, but for {@link #allocate} and {@link
+ * #offsetOf}.
+ */
+public final class Island {
+  /** How many stages each member has. */
+  public static final int STAGES = RegionLayout.STAGES;
+
+  /** The size of a stage. */
+  public static final long STAGE_BYTES = RegionLayout.STAGE_BYTES;
+
+  private final Region region;
+  private final int[] locals;
+  private final int me;
+  private final boolean whole;
+
+  /** The members are these of the region's ranks; {@code me} is this rank's place among them. */
+  private Island(Region region, int[] locals, int me, boolean whole) {
+    this.region = region;
+    this.whole = whole;
+    this.locals = locals;
+    this.me = me;
+  }
+
+  /** All ranks of a region. */
+  static Island of(Region region) {
+    int[] all = new int[region.layout.locals()];
+    Arrays.setAll(all, i -> i);
+    return new Island(region, all, region.me, true);
+  }
+
+  /** How many members there are. */
+  public int size() {
+    return locals.length;
+  }
+
+  /** This rank's number among the members. */
+  public int me() {
+    return me;
+  }
+
+  /** Comes to the members' next meeting and passes three words along. */
+  public void arrive(long a, long b, long c) {
+    for (int m = 0; m < locals.length; m++) {
+      if (m != me) {
+        region.arrive(locals[m], a, b, c);
+      }
+    }
+  }
+
+  /** Whether a member has come to the meeting this rank came to last. */
+  public boolean isHere(int member) {
+    return member == me || region.isHere(locals[member]);
+  }
+
+  /**
+   * One of the words another member passed along when it came to that meeting. Valid until this
+   * rank comes to the meeting after the next.
+   */
+  public long word(int member, int which) {
+    return region.word(locals[member], which);
+  }
+
+  /** All of the shared memory. */
+  public MemorySegment memory() {
+    return region.memory;
+  }
+
+  /**
+   * Whether these are all ranks of the host that share this memory. Then nobody else uses the same
+   * stages; subsets share theirs with other subsets and must meet before and after using them.
+   */
+  public boolean isWhole() {
+    return whole;
+  }
+
+  /** Where a member's stage is in {@link #memory}. */
+  public long stageAt(int member, int which) {
+    return region.layout.stage(locals[member], whole ? which : STAGES + which);
+  }
+
+  /**
+   * A buffer in this rank's window, which all members can reach; null when there is no room. It
+   * stays valid after everything else is closed, until it is released.
+   */
+  public Buffer allocate(long bytes) {
+    return region.window.allocate(bytes);
+  }
+
+  /** Where memory is in {@link #memory} if it is in this rank's window, else -1. */
+  public long offsetOf(MemorySegment segment) {
+    return region.window.offsetOf(segment);
+  }
+
+  /** The island of these members alone. */
+  Island of(int[] members, int me) {
+    int[] some = new int[members.length];
+    for (int i = 0; i < some.length; i++) {
+      some[i] = locals[members[i]];
+    }
+    return new Island(region, some, me, false);
+  }
+}
