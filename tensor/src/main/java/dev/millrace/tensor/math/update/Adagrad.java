@@ -27,13 +27,15 @@ public final class Adagrad extends Update {
     MemorySegment accum = s[1];
     float lr = (float) rate;
     float eps = (float) epsilon;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector a = load(accum, at + i);
-      if (updateSlots) {
-        a = store(a.add(grad.mul(grad)), accum, at + i);
+    if (updateSlots) {
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        store(load(accum, at + i).add(grad.mul(grad)), accum, at + i);
       }
-      store(load(var, at + i).sub(grad.mul(lr).div(a.sqrt().add(eps))), var, at + i);
+    }
+    for (long i = 0; i < bytes; i += Lanes.BYTES) {
+      FloatVector below = load(accum, at + i).sqrt().add(eps);
+      store(load(var, at + i).sub(load(g, gAt + i).mul(lr).div(below)), var, at + i);
     }
   }
 

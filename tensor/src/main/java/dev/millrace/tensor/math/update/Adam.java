@@ -35,13 +35,15 @@ public final class Adam extends Update {
     float b1 = (float) beta1;
     float b2 = (float) beta2;
     float eps = (float) epsilon;
+    float ofMoment = nesterov ? b1 : 1;
+    float ofGrad = nesterov ? 1 - b1 : 0;
     for (long i = 0; i < bytes; i += Lanes.BYTES) {
       FloatVector grad = load(g, gAt + i);
       FloatVector m1 = load(m, at + i);
       m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
       FloatVector v1 = load(v, at + i);
       v1 = store(grad.mul(grad).sub(v1).mul(1 - b2).add(v1), v, at + i);
-      FloatVector top = nesterov ? m1.mul(b1).add(grad.mul(1 - b1)) : m1;
+      FloatVector top = m1.mul(ofMoment).add(grad.mul(ofGrad));
       store(load(var, at + i).sub(top.mul(lr).div(v1.sqrt().add(eps))), var, at + i);
     }
   }

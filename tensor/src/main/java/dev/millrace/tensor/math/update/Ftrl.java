@@ -5,7 +5,6 @@ import static dev.millrace.tensor.math.update.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
 import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.VectorOperators;
 
 /**
  * Follow the regularized leader. With {@code n' = accum + grad^2} and {@code p = -power}: {@code
@@ -46,8 +45,8 @@ public final class Ftrl extends Update {
       FloatVector w = load(var, at + i);
       FloatVector n0 = load(accum, at + i);
       FloatVector n1 = store(grad.mul(grad).add(n0), accum, at + i);
-      FloatVector p1 = power(n1);
-      FloatVector pull = p1.sub(power(n0)).mul(inverse).mul(w);
+      FloatVector p1 = n1.sqrt();
+      FloatVector pull = p1.sub(n0.sqrt()).mul(inverse).mul(w);
       FloatVector push = w.mul(shrink2).add(grad).mul(scale);
       FloatVector l = store(load(linear, at + i).add(push).sub(pull), linear, at + i);
       FloatVector below = p1.mul(inverse).add(below2);
@@ -71,7 +70,9 @@ public final class Ftrl extends Update {
     }
   }
 
-  private FloatVector power(FloatVector n) {
-    return power == -0.5 ? n.sqrt() : n.lanewise(VectorOperators.POW, (float) -power);
+  /** Of the powers only the usual one, the square root, is worth a vector loop. */
+  @Override
+  boolean hasVectorLoop() {
+    return power == -0.5;
   }
 }

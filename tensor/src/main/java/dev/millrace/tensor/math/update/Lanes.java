@@ -22,9 +22,15 @@ final class Lanes {
     return FloatVector.fromMemorySegment(SPECIES, m, byteOffset, ORDER);
   }
 
+  /**
+   * Writes {@code v} and gives what was written: numbers too small for full precision become zero,
+   * as TensorFlow's do. A slot whose gradient is zero would otherwise decay to such numbers and
+   * stay there, and processors are a hundred times slower with them.
+   */
   static FloatVector store(FloatVector v, MemorySegment m, long byteOffset) {
-    v.intoMemorySegment(m, byteOffset, ORDER);
-    return v;
+    FloatVector w = v.blend(0f, v.abs().lt(Float.MIN_NORMAL));
+    w.intoMemorySegment(m, byteOffset, ORDER);
+    return w;
   }
 
   /** {@code x} moved towards zero by {@code by}, and zero if it is no farther away than that. */

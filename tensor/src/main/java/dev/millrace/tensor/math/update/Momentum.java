@@ -27,10 +27,12 @@ public final class Momentum extends Update {
     MemorySegment accum = s[1];
     float lr = (float) rate;
     float mu = (float) momentum;
+    float ofAccum = nesterov ? lr * mu : lr;
+    float ofGrad = nesterov ? lr : 0;
     for (long i = 0; i < bytes; i += Lanes.BYTES) {
       FloatVector grad = load(g, gAt + i);
       FloatVector a = store(load(accum, at + i).mul(mu).add(grad), accum, at + i);
-      FloatVector step = nesterov ? a.mul(lr * mu).add(grad.mul(lr)) : a.mul(lr);
+      FloatVector step = a.mul(ofAccum).add(grad.mul(ofGrad));
       store(load(var, at + i).sub(step), var, at + i);
     }
   }

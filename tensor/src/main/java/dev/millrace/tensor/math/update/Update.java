@@ -28,6 +28,11 @@ public abstract class Update {
    */
   abstract void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes);
 
+  /** Whether {@link #floats} can be used for what this rule was made with. */
+  boolean hasVectorLoop() {
+    return true;
+  }
+
   /** Applies the rule to the first {@code n} elements of each. */
   abstract void plain(double[][] s, double[] g, int n);
 
@@ -75,7 +80,8 @@ public abstract class Update {
 
     /** {@code n} elements, of the state from element {@code at}, of the gradient from another. */
     void apply(long at, long gradAt, long n) {
-      long vectors = grad.dtype() == DType.FLOAT ? n - n % Lanes.COUNT : 0;
+      boolean vector = grad.dtype() == DType.FLOAT && hasVectorLoop();
+      long vectors = vector ? n - n % Lanes.COUNT : 0;
       if (vectors > 0) {
         floats(memory, at * 4, grad.data(), gradAt * 4, vectors * 4);
       }
@@ -111,6 +117,10 @@ public abstract class Update {
   }
 
   private static void store(Tensor t, long at, double[] from, int n) {
+    double smallest = t.dtype() == DType.DOUBLE ? Double.MIN_NORMAL : Float.MIN_NORMAL;
+    for (int i = 0; i < n; i++) {
+      from[i] = Math.abs(from[i]) < smallest ? 0 : from[i];
+    }
     if (t.dtype() == DType.DOUBLE) {
       MemorySegment.copy(from, 0, t.data(), ValueLayout.JAVA_DOUBLE_UNALIGNED, at * 8, n);
     } else {
