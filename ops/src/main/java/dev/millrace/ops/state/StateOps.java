@@ -10,7 +10,11 @@ public final class StateOps {
       Stream.of(
               List.of(VariableV2.OP, VariableV2.V1, VariableV2.IS_INITIALIZED, Assign.OP),
               List.of(VarHandle.OP, VarHandle.IS_INITIALIZED, ReadVariable.OP, AssignVariable.OP),
-              AssignAdd.ALL)
+              List.of(ResourceGather.OP, VariableShape.OP, DestroyResource.OP),
+              AssignAdd.ALL,
+              Scatter.ALL,
+              CountUpTo.ALL,
+              TemporaryVariable.ALL)
           .flatMap(List::stream)
           .toList();
 

@@ -55,6 +55,11 @@ public enum VariableKind {
     }
 
     @Override
+    public void updateRows(Variable v, Consumer<Tensor> change) {
+      v.update(change);
+    }
+
+    @Override
     public void done(KernelContext c) {
       c.forward(0, 0);
     }
@@ -98,6 +103,11 @@ public enum VariableKind {
     }
 
     @Override
+    public void updateRows(Variable v, Consumer<Tensor> change) {
+      v.updateRows(change);
+    }
+
+    @Override
     public void done(KernelContext c) {}
   };
 
@@ -119,6 +129,9 @@ public enum VariableKind {
   /** Changes the variable's value. */
   public abstract void update(Variable v, Consumer<Tensor> change);
 
+  /** Changes a few rows of the variable's value. */
+  public abstract void updateRows(Variable v, Consumer<Tensor> change);
+
   /** Sets the outputs of an op that changed the variable in input 0. */
   public abstract void done(KernelContext c);
 
@@ -134,31 +147,37 @@ public enum VariableKind {
   }
 
   /**
-   * Changes several variables as one; the change gets their values in the order given. They are
-   * locked in the order of their names, so that changes to the same ones never wait in a circle.
+   * Changes several variables as one, or some {@code rows} of each; the change gets their values in
+   * the order given. They are locked in the order of their names, so that changes to the same ones
+   * never wait in a circle.
    */
-  public final void updateAll(Variable[] variables, Consumer<Tensor[]> change) {
+  public final void updateAll(Variable[] variables, boolean rows, Consumer<Tensor[]> change) {
     Integer[] order = new Integer[variables.length];
     Arrays.setAll(order, i -> i);
     Arrays.sort(
         order,
         Comparator.<Integer, String>comparing(i -> variables[i].name())
             .thenComparing(i -> System.identityHashCode(variables[i])));
-    updateFrom(0, order, variables, new Tensor[variables.length], change);
-  }
-
-  private void updateFrom(
-      int k, Integer[] order, Variable[] variables, Tensor[] values, Consumer<Tensor[]> change) {
-    if (k == order.length) {
-      change.accept(values);
-      return;
+    Tensor[] values = new Tensor[variables.length];
+    Runnable next = () -> change.accept(values);
+    for (int k = order.length - 1; k >= 0; k--) {
+      int i = order[k];
+      Runnable inner = next;
+      Consumer<Tensor> step =
+          t -> {
+            values[i] = t;
+            inner.run();
+          };
+      next =
+          () -> {
+            if (rows) {
+              updateRows(variables[i], step);
+            } else {
+              update(variables[i], step);
+            }
+          };
     }
-    update(
-        variables[order[k]],
-        t -> {
-          values[order[k]] = t;
-          updateFrom(k + 1, order, variables, values, change);
-        });
+    next.run();
   }
 
   /** The declared shape of the variable whose handle {@code handle} is, where that is known. */

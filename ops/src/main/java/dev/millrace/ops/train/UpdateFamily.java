@@ -157,6 +157,7 @@ final class UpdateFamily {
       }
       form.kind.updateAll(
           vars,
+          form.sparse,
           state -> {
             checkState(c, state);
             if (form.sparse) {

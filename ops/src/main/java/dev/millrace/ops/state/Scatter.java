@@ -1,0 +1,199 @@
+package dev.millrace.ops.state;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.op.Variable;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.AddScaled;
+import dev.millrace.tensor.math.BinaryOp;
+import dev.millrace.tensor.math.Rows;
+import dev.millrace.tensor.math.StridedCopy;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Changes the rows of a variable that {@code indices} name, in order, by rows of {@code updates} or
+ * by a single number. A row named twice is changed twice.
+ */
+public final class Scatter {
+  /** What is done with a row, and what TensorFlow calls it. */
+  private enum Change {
+    UPDATE("Update", null),
+    ADD("Add", null),
+    SUB("Sub", null),
+    MUL("Mul", BinaryOp.MUL),
+    DIV("Div", BinaryOp.DIV),
+    MIN("Min", BinaryOp.MINIMUM),
+    MAX("Max", BinaryOp.MAXIMUM);
+
+    final String label;
+    final BinaryOp op;
+
+    Change(String label, BinaryOp op) {
+      this.label = label;
+      this.op = op;
+    }
+  }
+
+  static final List<Op> ALL =
+      Arrays.stream(Change.values()).flatMap(c -> Stream.of(reference(c), resource(c))).toList();
+
+  private Scatter() {}
+
+  /** Adds a node that replaces rows of the variable behind {@code ref}, of either kind. */
+  public static Node update(Scope scope, Output ref, Output indices, Output updates) {
+    return add(scope, Change.UPDATE, ref, indices, updates);
+  }
+
+  /** Adds a node that adds to rows of the variable behind {@code ref}, of either kind. */
+  public static Node add(Scope scope, Output ref, Output indices, Output updates) {
+    return add(scope, Change.ADD, ref, indices, updates);
+  }
+
+  /** Adds a node that subtracts from rows of the variable behind {@code ref}, of either kind. */
+  public static Node sub(Scope scope, Output ref, Output indices, Output updates) {
+    return add(scope, Change.SUB, ref, indices, updates);
+  }
+
+  private static Node add(Scope scope, Change change, Output ref, Output at, Output updates) {
+    String op = (ref.isRef() ? "Scatter" : "ResourceScatter") + change.label;
+    return scope.node(op).input(ref).input(at).input(updates).add();
+  }
+
+  private static Op reference(Change change) {
+    String types =
+        switch (change) {
+          case UPDATE -> "type";
+          case MIN, MAX -> "{half, bfloat16, float, double, int32, int64}";
+          default -> "numbertype";
+        };
+    return define(
+        Op.define("Scatter" + change.label)
+            .attr("T: " + types)
+            .attr("Tindices: {int32, int64}")
+            .input("ref: Ref(T)")
+            .input("indices: Tindices")
+            .input("updates: T")
+            .output("output_ref: Ref(T)")
+            .attr("use_locking: bool = " + (change == Change.UPDATE)),
+        VariableKind.REFERENCE,
+        "T",
+        change);
+  }
+
+  private static Op resource(Change change) {
+    return define(
+        Op.define("ResourceScatter" + change.label)
+            .attr("dtype: " + (change == Change.UPDATE ? "type" : "numbertype"))
+            .attr("Tindices: {int32, int64}")
+            .input("resource: resource")
+            .input("indices: Tindices")
+            .input("updates: dtype")
+            .stateful(),
+        VariableKind.RESOURCE,
+        "dtype",
+        change);
+  }
+
+  private static Op define(Op.Builder op, VariableKind kind, String typeAttr, Change change) {
+    return op.shape(c -> kind.resultShapes(infer(c, kind.shapeOf(c, 0))))
+        .kernelPerNode(node -> kernel(node, kind, node.typeAttr(typeAttr), change))
+        .noGradient("changing a variable is not a function of its inputs")
+        .build();
+  }
+
+  private static Shape infer(ShapeContext c, Shape var) {
+    Shape indices = c.input(1);
+    Shape updates = c.input(2);
+    if (var.hasRank() && indices.hasRank() && updates.rank() > 0) {
+      check(c.node(), var, indices, updates);
+    }
+    return var;
+  }
+
+  private static void check(Node node, Shape var, Shape indices, Shape updates) {
+    if (var.rank() >= 1
+        && (updates.isScalar()
+            || indices.concat(var.slice(1, var.rank())).isCompatibleWith(updates))) {
+      return;
+    }
+    throw MillraceException.invalid(
+        "%s '%s': Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [],"
+            + " got updates.shape %s, indices.shape %s, params.shape %s.",
+        node.op().name(), node.name(), updates, indices, var);
+  }
+
+  private static Kernel kernel(Node node, VariableKind kind, DType type, Change change) {
+    boolean supported =
+        change == Change.UPDATE
+            || (change.op == null
+                ? type != DType.STRING && type.isPlain() && DType.NUMERIC.contains(type)
+                : DType.REAL.contains(type));
+    if (!supported) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          "%s '%s' is not implemented for elements of type %s."
+              .formatted(node.op().name(), node.name(), type));
+    }
+    return c -> {
+      Variable v = kind.at(c, 0, type);
+      kind.updateRows(v, t -> scatter(c, t, change));
+      kind.done(c);
+    };
+  }
+
+  private static void scatter(KernelContext c, Tensor var, Change change) {
+    Tensor indices = c.input(1);
+    Tensor updates = c.input(2);
+    check(c.node(), var.shape(), indices.shape(), updates.shape());
+    long wrong = Rows.firstOutside(indices, var.shape().dim(0));
+    if (wrong >= 0) {
+      throw MillraceException.invalid(
+          "%s '%s': indices[%d] = %d is not in [0, %d)",
+          c.node().op().name(), c.node().name(), wrong, indices.longAt(wrong), var.shape().dim(0));
+    }
+    long n = indices.elements();
+    long width = n == 0 ? 0 : var.elements() / var.shape().dim(0);
+    boolean same = updates.shape().isScalar();
+    for (long i = 0; i < n; i++) {
+      long to = indices.longAt(i) * width;
+      if (same) {
+        for (long k = 0; k < width; k++) {
+          row(var, to + k, updates, 0, 1, change);
+        }
+      } else {
+        row(var, to, updates, i * width, width, change);
+      }
+    }
+  }
+
+  private static void row(Tensor var, long to, Tensor updates, long from, long n, Change change) {
+    switch (change) {
+      case UPDATE -> StridedCopy.copyRun(updates, from, var, to, n);
+      case ADD -> AddScaled.to(var, to, updates, from, n, 1);
+      case SUB -> AddScaled.to(var, to, updates, from, n, -1);
+      default -> combine(var, to, updates, from, n, change.op);
+    }
+  }
+
+  private static void combine(Tensor var, long to, Tensor with, long from, long n, BinaryOp op) {
+    boolean real = var.dtype().isFloating();
+    for (long k = 0; k < n; k++) {
+      if (real) {
+        var.setDouble(to + k, op.of(var.doubleAt(to + k), with.doubleAt(from + k)));
+      } else {
+        var.setLong(to + k, op.of(var.longAt(to + k), with.longAt(from + k)));
+      }
+    }
+  }
+}
