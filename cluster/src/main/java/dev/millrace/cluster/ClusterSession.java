@@ -1,0 +1,241 @@
+package dev.millrace.cluster;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.master.Master;
+import dev.millrace.cluster.master.MasterSession;
+import dev.millrace.cluster.master.SessionSettings;
+import dev.millrace.cluster.transport.MasterClient;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.proto.ConfigProto;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.GraphCodec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A session on a cluster: the graph runs on all its tasks, under the master at a target. A target
+ * in this process is called directly, any other, ours or TensorFlow's, by gRPC. The session is
+ * opened with the first run and grows with the graph.
+ */
+public final class ClusterSession implements Session {
+  private final Graph graph;
+  private final Connection connection;
+  private int sent;
+  private boolean opened;
+  private volatile boolean closed;
+
+  /** A session on {@code grpc://host:port}. */
+  public ClusterSession(Graph graph, String target) {
+    this(graph, target, ConfigProto.getDefaultInstance());
+  }
+
+  public ClusterSession(Graph graph, String target, ConfigProto config) {
+    if (!target.startsWith("grpc://")) {
+      throw MillraceException.invalid("'%s' is not a target; those read grpc://host:port.", target);
+    }
+    this.graph = graph;
+    Server own = Server.inThisProcess(target);
+    connection =
+        own != null
+            ? new Direct(own.master(), config)
+            : new Remote(new MasterClient(target.substring("grpc://".length())), config);
+  }
+
+  /** The two ways to a master. Calls are made with the session's lock held, but for run. */
+  private sealed interface Connection {
+    void open(Graph graph);
+
+    void extend(Graph graph, int from);
+
+    Tensor[] run(
+        List<String> feedNames,
+        List<Tensor> feeds,
+        List<String> fetches,
+        List<String> targets,
+        RunOptions options);
+
+    void close(boolean opened);
+  }
+
+  private synchronized void bringUpToDate() {
+    if (closed) {
+      throw new MillraceException(Code.CANCELLED, "Session has been closed.");
+    }
+    int size = graph.size();
+    if (!opened) {
+      connection.open(graph);
+      opened = true;
+    } else if (size > sent) {
+      connection.extend(graph, sent);
+    } else {
+      return;
+    }
+    sent = size;
+  }
+
+  @Override
+  public List<Tensor> run(
+      Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions options) {
+    List<String> names = new ArrayList<>();
+    List<Tensor> values = new ArrayList<>();
+    feeds.forEach(
+        (o, t) -> {
+          names.add(o.name());
+          values.add(t);
+        });
+    return List.of(run(names, values, names(fetches), nodeNames(targets), options));
+  }
+
+  @Override
+  public Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets) {
+    List<String> feedNames = names(feeds);
+    List<String> fetchNames = names(fetches);
+    List<String> targetNames = nodeNames(targets);
+    return values -> run(feedNames, List.of(values), fetchNames, targetNames, RunOptions.DEFAULT);
+  }
+
+  private Tensor[] run(
+      List<String> feedNames,
+      List<Tensor> feeds,
+      List<String> fetches,
+      List<String> targets,
+      RunOptions options) {
+    if (!opened || graph.size() > sent || closed) {
+      bringUpToDate();
+    }
+    Tensor[] results = connection.run(feedNames, feeds, fetches, targets, options);
+    for (Tensor t : results) {
+      t.guarded();
+    }
+    return results;
+  }
+
+  private static List<String> names(List<Output> outputs) {
+    return outputs.stream().map(Output::name).toList();
+  }
+
+  private static List<String> nodeNames(List<Node> nodes) {
+    return nodes.stream().map(Node::name).toList();
+  }
+
+  @Override
+  public synchronized void close() {
+    if (!closed) {
+      closed = true;
+      connection.close(opened);
+    }
+  }
+
+  /** A master in this process. */
+  private static final class Direct implements Connection {
+    private final Master master;
+    private final ConfigProto config;
+    private MasterSession session;
+    private long version;
+
+    Direct(Master master, ConfigProto config) {
+      this.master = master;
+      this.config = config;
+    }
+
+    @Override
+    public void open(Graph graph) {
+      // The master has a graph of its own: this one may grow while steps run.
+      session =
+          master.create(
+              g -> GraphCodec.importInto(GraphCodec.encode(graph), g, true),
+              SessionSettings.of(config));
+    }
+
+    @Override
+    public void extend(Graph graph, int from) {
+      version =
+          session.extend(
+              version, g -> GraphCodec.importInto(GraphCodec.encode(graph, from), g, true));
+    }
+
+    @Override
+    public Tensor[] run(
+        List<String> feedNames,
+        List<Tensor> feeds,
+        List<String> fetches,
+        List<String> targets,
+        RunOptions options) {
+      return session
+          .run(feedNames, feeds, fetches, targets, options, new Cancellation())
+          .toArray(new Tensor[0]);
+    }
+
+    @Override
+    public void close(boolean opened) {
+      if (opened) {
+        try {
+          master.close(session.handle());
+        } catch (MillraceException e) {
+          // The server was stopped before the session: nothing is left to close.
+          if (e.code() != Code.ABORTED) {
+            throw e;
+          }
+        }
+      }
+    }
+  }
+
+  /** A master in another process. */
+  private static final class Remote implements Connection {
+    private final MasterClient client;
+    private final ConfigProto config;
+    private String handle;
+    private long version;
+
+    Remote(MasterClient client, ConfigProto config) {
+      this.client = client;
+      this.config = config;
+    }
+
+    @Override
+    public void open(Graph graph) {
+      Duration limit = SessionSettings.of(config).startTimeout().plusSeconds(5);
+      handle = client.createSession(graph, config, limit);
+    }
+
+    @Override
+    public void extend(Graph graph, int from) {
+      version = client.extendSession(handle, graph, from, version);
+    }
+
+    @Override
+    public Tensor[] run(
+        List<String> feedNames,
+        List<Tensor> feeds,
+        List<String> fetches,
+        List<String> targets,
+        RunOptions options) {
+      return client.runStep(handle, feedNames, feeds, fetches, targets, options);
+    }
+
+    @Override
+    public void close(boolean opened) {
+      try {
+        if (opened) {
+          client.closeSession(handle);
+        }
+      } catch (MillraceException e) {
+        // A master that is gone has forgotten the session already.
+        if (e.code() != Code.UNAVAILABLE && e.code() != Code.ABORTED) {
+          throw e;
+        }
+      } finally {
+        client.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,173 @@
+package dev.millrace.cluster;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.master.Master;
+import dev.millrace.cluster.transport.GrpcPeers;
+import dev.millrace.cluster.transport.GrpcServer;
+import dev.millrace.cluster.transport.MasterEndpoint;
+import dev.millrace.cluster.transport.WorkerEndpoint;
+import dev.millrace.cluster.worker.Worker;
+import dev.millrace.graph.op.OpRegistry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This process as a task of a cluster: it holds devices, runs its parts of other tasks' steps, and
+ * accepts sessions. To a TensorFlow process it is one of its own.
+ *
+ * <p>Threading: any thread.
+ */
+public final class Server implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Server.class);
+
+  /** The servers of this process by target, so that sessions on them need no network. */
+  private static final Map<String, Server> RUNNING = new ConcurrentHashMap<>();
+
+  private final ClusterSpec cluster;
+  private final TaskId task;
+  private final ExecutorService threads;
+  private final GrpcPeers peers;
+  private final Worker worker;
+  private final Master master;
+  private final GrpcServer listener;
+  private final String target;
+  private final CountDownLatch stopped = new CountDownLatch(1);
+
+  /** Starts task {@code task} of {@code cluster}. A port of 0 takes any that is free. */
+  public static Server start(ClusterSpec cluster, TaskId task, OpRegistry registry) {
+    return start(cluster, task, registry, 1);
+  }
+
+  /** Likewise with several CPU devices. */
+  public static Server start(
+      ClusterSpec cluster, TaskId task, OpRegistry registry, int cpuDevices) {
+    return new Server(cluster, task, registry, cpuDevices);
+  }
+
+  /** A cluster of one task on a free port of the loopback address. */
+  public static Server local(OpRegistry registry) {
+    return start(
+        ClusterSpec.of(Map.of("local", List.of("localhost:0"))), new TaskId("local", 0), registry);
+  }
+
+  private Server(ClusterSpec spec, TaskId task, OpRegistry registry, int cpuDevices) {
+    this.task = task;
+    InetSocketAddress address = listenAddress(task, spec.address(task));
+    threads =
+        Executors.newCachedThreadPool(
+            Thread.ofPlatform().name("millrace-" + task + "-", 0).daemon().factory());
+    String host = host(spec.address(task));
+    // With port 0 the own address is known only once listening, and nobody else can know it.
+    cluster = spec;
+    peers = new GrpcPeers(cluster, threads);
+    worker = new Worker(task, cpuDevices, peers, threads);
+    peers.setSelf(worker);
+    master = new Master(cluster, worker, peers, registry);
+    try {
+      listener =
+          GrpcServer.start(
+              task.toString(),
+              address,
+              List.of(
+                  new WorkerEndpoint(worker, registry).service(),
+                  new MasterEndpoint(master).service()),
+              threads);
+    } catch (MillraceException e) {
+      threads.shutdownNow();
+      throw e;
+    }
+    target = "grpc://" + host + ":" + listener.port();
+    RUNNING.put(target, this);
+    for (String job : cluster.jobs()) {
+      LOG.info(
+          "Initialize GrpcChannelCache for job {} -> {{}}",
+          job,
+          cluster.tasks(job).entrySet().stream()
+              .map(e -> e.getKey() + " -> " + e.getValue())
+              .collect(Collectors.joining(", ")));
+    }
+    LOG.info("Started server with target: {}", target);
+    if (!address.getAddress().isLoopbackAddress()) {
+      LOG.warn(
+          "{} listens on {}: anybody who can reach that port can run graphs and read and write"
+              + " files here. Restrict it with a firewall, or use loopback addresses.",
+          task,
+          address);
+    }
+  }
+
+  /** Loopback stays loopback; any other name means all interfaces, as tasks reach each other. */
+  private static InetSocketAddress listenAddress(TaskId task, String address) {
+    int port = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
+    try {
+      InetAddress host = InetAddress.getByName(host(address));
+      return host.isLoopbackAddress()
+          ? new InetSocketAddress(host, port)
+          : new InetSocketAddress(InetAddress.getByName("0.0.0.0"), port);
+    } catch (UnknownHostException e) {
+      throw MillraceException.invalid(
+          "%s: the host of its address '%s' does not resolve. Correct the cluster spec or the name"
+              + " service.",
+          task, address);
+    }
+  }
+
+  private static String host(String address) {
+    return address.substring(0, address.lastIndexOf(':'));
+  }
+
+  /** What clients open a session on: {@code grpc://host:port}. */
+  public String target() {
+    return target;
+  }
+
+  public TaskId task() {
+    return task;
+  }
+
+  public ClusterSpec cluster() {
+    return cluster;
+  }
+
+  /** The task's worker, for status. */
+  public Worker worker() {
+    return worker;
+  }
+
+  Master master() {
+    return master;
+  }
+
+  /** The server of this process with this target, or null. */
+  static Server inThisProcess(String target) {
+    return RUNNING.get(target);
+  }
+
+  /** Waits until the server is stopped. */
+  public void join() throws InterruptedException {
+    stopped.await();
+  }
+
+  /** Ends sessions and steps, gives calls under way a moment, and frees the port. */
+  @Override
+  public void close() {
+    if (RUNNING.remove(target, this)) {
+      master.closeAll();
+      listener.close(500);
+      worker.close();
+      peers.close();
+      threads.shutdownNow();
+      stopped.countDown();
+    }
+  }
+}

@@ -1,0 +1,157 @@
+package dev.millrace.cluster.master;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.worker.Peers;
+import dev.millrace.cluster.worker.Worker;
+import dev.millrace.cluster.worker.WorkerPeer;
+import dev.millrace.graph.DeviceSpec;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.proto.CreateWorkerSessionRequest;
+import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.ServerDef;
+import dev.millrace.runtime.Device;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/**
+ * Opens and keeps sessions on a cluster for clients in this process and others.
+ *
+ * <p>Threading: any thread.
+ */
+public final class Master {
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  private final ClusterSpec cluster;
+  private final Worker self;
+  private final Peers peers;
+  private final OpRegistry registry;
+  private final Map<String, MasterSession> sessions = new ConcurrentHashMap<>();
+
+  public Master(ClusterSpec cluster, Worker self, Peers peers, OpRegistry registry) {
+    this.cluster = cluster;
+    this.self = self;
+    this.peers = peers;
+    this.registry = registry;
+  }
+
+  public OpRegistry registry() {
+    return registry;
+  }
+
+  public int sessionCount() {
+    return sessions.size();
+  }
+
+  /** The devices of this process' own task, as GetStatus tells them. */
+  public List<DeviceAttributes> ownDevices() {
+    return self.attributes();
+  }
+
+  /** Opens a session over all tasks that the settings allow, once they have answered. */
+  public MasterSession create(Consumer<Graph> addNodes, SessionSettings settings) {
+    Graph graph = new Graph(registry);
+    addNodes.accept(graph);
+    List<WorkerPeer> workers =
+        cluster.tasks().stream()
+            .filter(t -> settings.allows(t.name()) || t.name().equals(self.name()))
+            .map(t -> peers.peer(t.name()))
+            .toList();
+    Map<WorkerPeer, List<DeviceAttributes>> present =
+        TaskRoll.call(workers, settings.startTimeout());
+    List<Device> devices = new ArrayList<>();
+    present.forEach((w, attributes) -> attributes.forEach(a -> devices.add(device(w, a))));
+    String handle = String.format("%016x", RANDOM.nextLong());
+    MasterSession session =
+        new MasterSession(
+            handle, graph, settings, workers, List.copyOf(devices), self.devices().getFirst());
+    session.place();
+    createOnWorkers(handle, workers, settings);
+    sessions.put(handle, session);
+    return session;
+  }
+
+  /** A peer that calls itself otherwise than the cluster does is known by the cluster's name. */
+  private Device device(WorkerPeer w, DeviceAttributes a) {
+    for (Device own : self.devices()) {
+      if (w == self && own.name().equals(a.getName())) {
+        return own;
+      }
+    }
+    DeviceSpec task = DeviceSpec.parse(w.name());
+    DeviceSpec d = DeviceSpec.parse(a.getName());
+    DeviceSpec named = new DeviceSpec(task.job(), task.replica(), task.task(), d.type(), d.index());
+    return Device.remote(named.toString(), a.getIncarnation());
+  }
+
+  private void createOnWorkers(String handle, List<WorkerPeer> workers, SessionSettings settings) {
+    CreateWorkerSessionRequest.Builder request =
+        CreateWorkerSessionRequest.newBuilder()
+            .setSessionHandle(handle)
+            .setIsolateSessionState(settings.isolated())
+            .setMasterTask(self.name())
+            .setMasterIncarnation(self.devices().getFirst().incarnation());
+    Map<WorkerPeer, CompletableFuture<Void>> calls = new LinkedHashMap<>();
+    for (WorkerPeer w : workers) {
+      DeviceSpec d = DeviceSpec.parse(w.name());
+      request.setServerDef(
+          ServerDef.newBuilder().setJobName(d.job()).setTaskIndex(d.task()).setProtocol("grpc"));
+      calls.put(w, w.createSession(request.build(), Duration.ofSeconds(60)));
+    }
+    calls.forEach(
+        (w, f) -> MasterSession.await(f, Duration.ofSeconds(70), "CreateWorkerSession", w));
+  }
+
+  /** The session with this handle. */
+  public MasterSession session(String handle) {
+    MasterSession s = sessions.get(handle);
+    if (s == null) {
+      throw new MillraceException(Code.ABORTED, "Session " + handle + " is not found.");
+    }
+    return s;
+  }
+
+  public void close(String handle) {
+    MasterSession s = sessions.remove(handle);
+    if (s == null) {
+      throw new MillraceException(
+          Code.ABORTED,
+          "Session " + handle + " is not found. Possibly, this master has restarted.");
+    }
+    s.close();
+  }
+
+  /** Closes every session and clears containers on the tasks the filters allow. */
+  public void reset(List<String> containers, List<String> deviceFilters) {
+    closeAll();
+    List<DeviceSpec> filters = deviceFilters.stream().map(DeviceSpec::parse).toList();
+    SessionSettings settings =
+        new SessionSettings(filters, false, false, false, SessionSettings.START_TIMEOUT);
+    Map<WorkerPeer, CompletableFuture<Void>> calls = new LinkedHashMap<>();
+    cluster.tasks().stream()
+        .filter(t -> settings.allows(t.name()) || t.name().equals(self.name()))
+        .map(t -> peers.peer(t.name()))
+        .forEach(w -> calls.put(w, w.cleanupAll(containers, Duration.ofSeconds(60))));
+    calls.forEach((w, f) -> MasterSession.await(f, Duration.ofSeconds(70), "CleanupAll", w));
+  }
+
+  public void closeAll() {
+    List.copyOf(sessions.keySet())
+        .forEach(
+            h -> {
+              MasterSession s = sessions.remove(h);
+              if (s != null) {
+                s.close();
+              }
+            });
+  }
+}

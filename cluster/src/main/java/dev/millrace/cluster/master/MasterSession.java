@@ -1,0 +1,370 @@
+package dev.millrace.cluster.master;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.worker.Worker;
+import dev.millrace.cluster.worker.WorkerPeer;
+import dev.millrace.graph.DeviceSpec;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.runtime.Device;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.plan.ClientGraph;
+import dev.millrace.runtime.plan.Partitioner;
+import dev.millrace.runtime.plan.Placer;
+import dev.millrace.runtime.plan.Signature;
+import dev.millrace.runtime.plan.Simplifier;
+import dev.millrace.tensor.Tensor;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's session: its graph, where its nodes are placed, and the plans of its steps. A plan is
+ * made once per combination of feeds, fetches and targets: pruned, simplified, cut by task, each
+ * part registered with its worker.
+ *
+ * <p>Threading: any thread; steps of one session run concurrently.
+ */
+public final class MasterSession {
+  private static final Logger LOG = LoggerFactory.getLogger(MasterSession.class);
+
+  /** What identifies a plan: the names as the client gave them. */
+  private record Wish(List<String> feeds, List<String> fetches, List<String> targets) {}
+
+  /** One task's part of a plan. */
+  private record Part(WorkerPeer worker, String graphHandle, boolean isClient) {}
+
+  private record Plan(List<Part> parts, List<String> feedKeys, List<String> fetchKeys) {}
+
+  private final String handle;
+  private final Graph graph;
+  private final SessionSettings settings;
+  private final List<WorkerPeer> workers;
+  private final Map<String, WorkerPeer> workersByTask = new HashMap<>();
+  private final List<Device> devices;
+  private final Map<String, Device> devicesByName = new HashMap<>();
+
+  /** Feeds and fetches live here: the first device of the master's own task. */
+  private final Device clientDevice;
+
+  private final Map<Wish, Plan> plans = new ConcurrentHashMap<>();
+  private final Set<Cancellation> running = ConcurrentHashMap.newKeySet();
+  private Map<Node, String> placement = Map.of();
+  private long version;
+  private volatile boolean closed;
+
+  MasterSession(
+      String handle,
+      Graph graph,
+      SessionSettings settings,
+      List<WorkerPeer> workers,
+      List<Device> devices,
+      Device clientDevice) {
+    this.handle = handle;
+    this.graph = graph;
+    this.settings = settings;
+    this.workers = workers;
+    this.devices = devices;
+    this.clientDevice = clientDevice;
+    workers.forEach(w -> workersByTask.put(w.name(), w));
+    devices.forEach(d -> devicesByName.put(d.name(), d));
+  }
+
+  public String handle() {
+    return handle;
+  }
+
+  public synchronized long version() {
+    return version;
+  }
+
+  /** The graph; it grows only inside {@link #extend}. */
+  public Graph graph() {
+    return graph;
+  }
+
+  public List<Device> devices() {
+    return devices;
+  }
+
+  List<WorkerPeer> workers() {
+    return workers;
+  }
+
+  /** Gives every node that has none a device; errors surface here. */
+  synchronized void place() {
+    Map<Node, String> before = placement;
+    placement = Placer.place(graph, devices, settings.softPlacement(), before);
+    if (settings.logPlacement()) {
+      for (Node n : graph.nodes()) {
+        if (!before.containsKey(n)) {
+          System.out.println(n.name() + ": (" + n.op().name() + "): " + placement.get(n));
+        }
+      }
+    }
+  }
+
+  /** Grows the graph by what {@code addNodes} adds, if the caller knows the current version. */
+  public synchronized long extend(
+      long callersVersion, java.util.function.Consumer<Graph> addNodes) {
+    checkOpen();
+    if (callersVersion != version) {
+      throw new MillraceException(
+          Code.ABORTED,
+          "Current version is " + version + " but caller expected " + callersVersion + ".");
+    }
+    addNodes.accept(graph);
+    place();
+    return ++version;
+  }
+
+  private void checkOpen() {
+    if (closed) {
+      throw new MillraceException(Code.CANCELLED, "Session " + handle + " has been closed.");
+    }
+  }
+
+  // ---- steps ----
+
+  /**
+   * Runs a step. Feeds are borrowed; the results, in the order of {@code fetches}, are the caller's
+   * to release.
+   */
+  public List<Tensor> run(
+      List<String> feedNames,
+      List<Tensor> feeds,
+      List<String> fetches,
+      List<String> targets,
+      RunOptions options,
+      Cancellation cancellation) {
+    checkOpen();
+    Plan plan = planFor(new Wish(feedNames, fetches, targets));
+    Map<String, Tensor> byKey = new LinkedHashMap<>();
+    for (int i = 0; i < feeds.size(); i++) {
+      byKey.put(plan.feedKeys.get(i), feeds.get(i));
+    }
+    running.add(cancellation);
+    try {
+      if (closed) {
+        cancel(cancellation);
+      }
+      return runStep(plan, byKey, options, cancellation);
+    } finally {
+      running.remove(cancellation);
+    }
+  }
+
+  private Plan planFor(Wish wish) {
+    Plan p = plans.get(wish);
+    return p != null ? p : makePlan(wish);
+  }
+
+  private synchronized Plan makePlan(Wish wish) {
+    Plan known = plans.get(wish);
+    if (known != null) {
+      return known;
+    }
+    List<Output> feeds = wish.feeds.stream().map(graph::output).toList();
+    List<Output> fetches = wish.fetches.stream().map(graph::output).toList();
+    List<Node> targets = wish.targets.stream().map(this::target).toList();
+    Graph client =
+        Simplifier.simplify(
+            ClientGraph.of(
+                graph,
+                new Signature(feeds, fetches, targets),
+                placement,
+                ClientGraph.byRendezvous(
+                    clientDevice.name(), clientDevice.incarnation(), wish.feeds, wish.fetches)));
+    Map<String, Graph> byTask =
+        Partitioner.partition(
+            client,
+            d -> DeviceSpec.parse(d).taskName(),
+            d -> devicesByName.get(d).incarnation(),
+            "S");
+    Map<WorkerPeer, CompletableFuture<String>> registered = new LinkedHashMap<>();
+    byTask.forEach(
+        (task, part) -> {
+          WorkerPeer w = workersByTask.get(task);
+          registered.put(w, w.registerGraph(handle, part));
+        });
+    List<Part> parts = new ArrayList<>();
+    String clientTask = clientDevice.spec().taskName();
+    registered.forEach(
+        (w, future) ->
+            parts.add(
+                new Part(
+                    w,
+                    await(future, Duration.ofMinutes(2), "RegisterGraph", w),
+                    w.name().equals(clientTask))));
+    // The part on this task runs on the calling thread, so it is started last.
+    parts.sort(java.util.Comparator.comparing((Part p) -> p.worker instanceof Worker));
+    Plan plan =
+        new Plan(
+            List.copyOf(parts),
+            wish.feeds.stream().map(this::clientKey).toList(),
+            wish.fetches.stream().map(this::clientKey).toList());
+    plans.put(wish, plan);
+    return plan;
+  }
+
+  private Node target(String name) {
+    int colon = name.lastIndexOf(':');
+    return graph.node(colon > 0 && graph.find(name) == null ? name.substring(0, colon) : name);
+  }
+
+  private String clientKey(String tensorName) {
+    return Rendezvous.Key.of(
+            clientDevice.name(), clientDevice.incarnation(), clientDevice.name(), tensorName)
+        .full();
+  }
+
+  private List<Tensor> runStep(
+      Plan plan, Map<String, Tensor> feeds, RunOptions options, Cancellation cancellation) {
+    // Step ids have their top seven bits clear, as TensorFlow's do.
+    long stepId = ThreadLocalRandom.current().nextLong() >>> 7;
+    List<CompletableFuture<List<Tensor>>> calls = new ArrayList<>(plan.parts.size());
+    StepErrors errors = new StepErrors();
+    CompletableFuture<Void> timer = timer(options, stepId, cancellation);
+    List<Tensor> results = List.of();
+    try {
+      for (Part p : plan.parts) {
+        RunGraph call =
+            new RunGraph(
+                handle,
+                true,
+                p.graphHandle,
+                stepId,
+                p.isClient ? feeds : Map.of(),
+                p.isClient ? plan.fetchKeys : List.of(),
+                false);
+        CompletableFuture<List<Tensor>> f = p.worker.runGraph(call, cancellation);
+        f.whenComplete(
+            (r, e) -> {
+              if (e != null) {
+                errors.add(p.worker.name(), MillraceException.of(e), cancellation);
+              }
+            });
+        calls.add(f);
+      }
+      for (int i = 0; i < calls.size(); i++) {
+        List<Tensor> r = join(calls.get(i), plan.parts.get(i).worker, stepId, cancellation, errors);
+        if (plan.parts.get(i).isClient && r != null) {
+          results = r;
+        }
+      }
+    } finally {
+      if (timer != null) {
+        timer.cancel(false);
+      }
+      plan.parts.forEach(p -> p.worker.cleanupStep(stepId));
+    }
+    MillraceException failure = errors.rootCause(cancellation);
+    if (failure != null) {
+      results.forEach(Tensor::release);
+      throw failure;
+    }
+    return results;
+  }
+
+  private static CompletableFuture<Void> timer(
+      RunOptions options, long stepId, Cancellation cancellation) {
+    if (!options.hasTimeout()) {
+      return null;
+    }
+    return CompletableFuture.runAsync(
+        () ->
+            cancellation.cancel(
+                new MillraceException(
+                    Code.DEADLINE_EXCEEDED,
+                    "Step "
+                        + stepId
+                        + " took longer than its timeout of "
+                        + options.timeout().toMillis()
+                        + " ms.")),
+        CompletableFuture.delayedExecutor(
+            options.timeout().toNanos(), TimeUnit.NANOSECONDS, Runnable::run));
+  }
+
+  /** Waits for one worker's answer, reporting every ten seconds whom it waits for. */
+  private List<Tensor> join(
+      CompletableFuture<List<Tensor>> call,
+      WorkerPeer worker,
+      long stepId,
+      Cancellation cancellation,
+      StepErrors errors) {
+    long start = System.nanoTime();
+    while (true) {
+      try {
+        return call.get(10, TimeUnit.SECONDS);
+      } catch (TimeoutException e) {
+        LOG.debug(
+            "Step {} has waited {} s for {}.",
+            stepId,
+            (System.nanoTime() - start) / 1_000_000_000L,
+            worker.name());
+      } catch (ExecutionException e) {
+        errors.add(worker.name(), MillraceException.of(e), cancellation);
+        return null;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        MillraceException c =
+            new MillraceException(Code.CANCELLED, "The client's thread was interrupted.", e);
+        cancellation.cancel(c);
+        errors.add(worker.name(), c, cancellation);
+        return null;
+      }
+    }
+  }
+
+  static <T> T await(CompletableFuture<T> future, Duration limit, String what, WorkerPeer worker) {
+    try {
+      return future.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException e) {
+      MillraceException m = MillraceException.of(e);
+      throw m.withMessage("From " + worker.name() + ":\n" + m.getMessage());
+    } catch (TimeoutException e) {
+      throw new MillraceException(
+          Code.DEADLINE_EXCEEDED,
+          what + " on " + worker.name() + " had no answer within " + limit.toSeconds() + " s.");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new MillraceException(Code.CANCELLED, what + " was interrupted.", e);
+    }
+  }
+
+  private void cancel(Cancellation c) {
+    c.cancel(new MillraceException(Code.CANCELLED, "Session " + handle + " has been closed."));
+  }
+
+  /** Cancels steps in flight and lets the workers forget the session. */
+  void close() {
+    closed = true;
+    running.forEach(this::cancel);
+    for (WorkerPeer w : workers) {
+      w.deleteSession(handle, Duration.ofSeconds(10))
+          .exceptionally(
+              e -> {
+                LOG.debug("{} did not delete session {}: {}", w.name(), handle, e.getMessage());
+                return null;
+              });
+    }
+    plans.clear();
+  }
+}

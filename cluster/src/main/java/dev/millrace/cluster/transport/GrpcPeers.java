@@ -1,0 +1,67 @@
+package dev.millrace.cluster.transport;
+
+import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.worker.Peers;
+import dev.millrace.cluster.worker.WorkerPeer;
+import dev.millrace.graph.DeviceSpec;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The other tasks of a cluster, each behind one channel that is opened when first needed.
+ *
+ * <p>Threading: any thread.
+ */
+public final class GrpcPeers implements Peers, AutoCloseable {
+  private final ClusterSpec cluster;
+  private final Executor threads;
+  private final Map<String, GrpcWorker> peers = new ConcurrentHashMap<>();
+  private WorkerPeer self;
+
+  public GrpcPeers(ClusterSpec cluster, Executor threads) {
+    this.cluster = cluster;
+    this.threads = threads;
+  }
+
+  /** The task of this process, which is called directly. */
+  public void setSelf(WorkerPeer worker) {
+    self = worker;
+  }
+
+  @Override
+  public WorkerPeer peer(String taskName) {
+    if (self != null && self.name().equals(taskName)) {
+      return self;
+    }
+    return peers.computeIfAbsent(
+        taskName,
+        n -> {
+          DeviceSpec d = DeviceSpec.parse(n);
+          String address = cluster.address(new TaskId(d.job(), d.task()));
+          return new GrpcWorker(n, address, channel(address, threads));
+        });
+  }
+
+  /** A channel that takes messages of any size and tries again quickly. */
+  static ManagedChannel channel(String address, Executor threads) {
+    return NettyChannelBuilder.forTarget("dns:///" + address)
+        .usePlaintext()
+        .executor(threads)
+        .maxInboundMessageSize(Integer.MAX_VALUE)
+        .flowControlWindow(4 << 20)
+        .build();
+  }
+
+  @Override
+  public void close() {
+    peers.values().forEach(GrpcWorker::shutdown);
+    for (GrpcWorker p : peers.values()) {
+      p.awaitTermination(2, TimeUnit.SECONDS);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package dev.millrace.cluster.transport;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import io.grpc.Server;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+
+/** A listening port with services behind it. */
+public final class GrpcServer implements AutoCloseable {
+  private final Server server;
+
+  private GrpcServer(Server server) {
+    this.server = server;
+  }
+
+  /**
+   * Listens on {@code address}.
+   *
+   * @param who names the task in the message if the port is taken
+   */
+  public static GrpcServer start(
+      String who,
+      InetSocketAddress address,
+      List<ServerServiceDefinition> services,
+      Executor threads) {
+    NettyServerBuilder b =
+        NettyServerBuilder.forAddress(address)
+            .executor(threads)
+            .maxInboundMessageSize(Integer.MAX_VALUE)
+            .maxInboundMetadataSize(64 << 10)
+            .flowControlWindow(4 << 20)
+            // TensorFlow's channels may ping at any rate, and without a call in flight.
+            .permitKeepAliveTime(5, TimeUnit.SECONDS)
+            .permitKeepAliveWithoutCalls(true);
+    services.forEach(b::addService);
+    try {
+      return new GrpcServer(b.build().start());
+    } catch (IOException e) {
+      String why = e.getCause() == null ? e.getMessage() : e.getCause().getMessage();
+      boolean inUse = String.valueOf(why).contains("in use");
+      throw new MillraceException(
+          inUse ? Code.ALREADY_EXISTS : Code.UNAVAILABLE,
+          who
+              + " cannot listen on "
+              + address.getHostString()
+              + ":"
+              + address.getPort()
+              + ": "
+              + (inUse
+                  ? "the port is already in use. Stop the other process or change the address in"
+                      + " the cluster spec."
+                  : why),
+          e);
+    }
+  }
+
+  public int port() {
+    return server.getPort();
+  }
+
+  /** Refuses new calls, lets those under way end for a while, then cuts them off. */
+  public void close(long graceMillis) {
+    server.shutdown();
+    try {
+      if (!server.awaitTermination(graceMillis, TimeUnit.MILLISECONDS)) {
+        server.shutdownNow();
+        server.awaitTermination(2, TimeUnit.SECONDS);
+      }
+    } catch (InterruptedException e) {
+      server.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public void close() {
+    close(1000);
+  }
+}

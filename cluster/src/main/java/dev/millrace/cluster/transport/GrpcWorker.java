@@ -1,0 +1,256 @@
+package dev.millrace.cluster.transport;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.worker.WorkerPeer;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.CleanupAllRequest;
+import dev.millrace.proto.CleanupGraphRequest;
+import dev.millrace.proto.CreateWorkerSessionRequest;
+import dev.millrace.proto.DeleteWorkerSessionRequest;
+import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.ExecutorOpts;
+import dev.millrace.proto.GetStatusRequest;
+import dev.millrace.proto.GetStatusResponse;
+import dev.millrace.proto.NamedTensorProto;
+import dev.millrace.proto.RecvTensorRequest;
+import dev.millrace.proto.RegisterGraphRequest;
+import dev.millrace.proto.RegisterGraphResponse;
+import dev.millrace.proto.RunGraphRequest;
+import dev.millrace.proto.RunGraphResponse;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.GraphCodec;
+import dev.millrace.wire.TensorCodec;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
+import io.grpc.Context;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/** A task in another process, ours or TensorFlow's, reached by the WorkerService. */
+final class GrpcWorker implements WorkerPeer {
+  private final String name;
+  private final String address;
+  private final ManagedChannel channel;
+
+  GrpcWorker(String name, String address, ManagedChannel channel) {
+    this.name = name;
+    this.address = address;
+    this.channel = channel;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  private String place() {
+    return name + " at " + address;
+  }
+
+  @Override
+  public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
+    return call(Methods.GET_STATUS, GetStatusRequest.getDefaultInstance(), timeout)
+        .thenApply(GetStatusResponse::getDeviceAttributesList);
+  }
+
+  @Override
+  public CompletableFuture<Void> createSession(CreateWorkerSessionRequest r, Duration timeout) {
+    return call(Methods.CREATE_WORKER_SESSION, r, timeout).thenApply(x -> null);
+  }
+
+  @Override
+  public CompletableFuture<Void> deleteSession(String handle, Duration timeout) {
+    return call(
+            Methods.DELETE_WORKER_SESSION,
+            DeleteWorkerSessionRequest.newBuilder().setSessionHandle(handle).build(),
+            timeout)
+        .thenApply(x -> null);
+  }
+
+  @Override
+  public CompletableFuture<String> registerGraph(String session, Graph graph) {
+    return call(
+            Methods.REGISTER_GRAPH,
+            RegisterGraphRequest.newBuilder()
+                .setSessionHandle(session)
+                .setCreateWorkerSessionCalled(true)
+                .setGraphDef(GraphCodec.encode(graph))
+                .build(),
+            Duration.ofMinutes(2))
+        .thenApply(RegisterGraphResponse::getGraphHandle);
+  }
+
+  @Override
+  public CompletableFuture<List<Tensor>> runGraph(RunGraph run, Cancellation cancellation) {
+    RunGraphRequest.Builder b =
+        RunGraphRequest.newBuilder()
+            .setSessionHandle(run.sessionHandle())
+            .setCreateWorkerSessionCalled(run.ownSession())
+            .setGraphHandle(run.graphHandle())
+            .setStepId(run.stepId())
+            .setExecOpts(ExecutorOpts.newBuilder().setRecordTimeline(run.traced()))
+            .addAllRecvKey(run.fetchKeys())
+            .setStoreErrorsInResponseBody(true)
+            .setRequestId(requestId());
+    run.feeds()
+        .forEach(
+            (key, t) ->
+                b.addSend(
+                    NamedTensorProto.newBuilder().setName(key).setTensor(TensorCodec.encode(t))));
+    return call(Methods.RUN_GRAPH, b.build(), null, cancellation).thenApply(r -> results(run, r));
+  }
+
+  private List<Tensor> results(RunGraph run, RunGraphResponse r) {
+    if (r.getStatusCodeValue() != 0) {
+      throw Errors.decode(Code.of(r.getStatusCodeValue()), r.getStatusErrorMessage());
+    }
+    Map<String, Tensor> byKey = new HashMap<>();
+    r.getRecvList().forEach(n -> byKey.put(n.getName(), TensorCodec.decodeCounted(n.getTensor())));
+    List<Tensor> values = new ArrayList<>();
+    for (String key : run.fetchKeys()) {
+      Tensor t = byKey.remove(key);
+      if (t == null) {
+        throw MillraceException.internal("%s did not return the tensor for %s.", place(), key);
+      }
+      values.add(t);
+    }
+    byKey.values().forEach(Tensor::release);
+    return values;
+  }
+
+  @Override
+  public void cleanupStep(long stepId) {
+    call(
+            Methods.CLEANUP_GRAPH,
+            CleanupGraphRequest.newBuilder().setStepId(stepId).build(),
+            Duration.ofSeconds(10))
+        .exceptionally(e -> null);
+  }
+
+  @Override
+  public CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout) {
+    return call(
+            Methods.CLEANUP_ALL,
+            CleanupAllRequest.newBuilder().addAllContainer(containers).build(),
+            timeout)
+        .thenApply(x -> null);
+  }
+
+  @Override
+  public void recvTensor(
+      long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver) {
+    RecvTensorRequest r =
+        RecvTensorRequest.newBuilder()
+            .setStepId(stepId)
+            .setRendezvousKey(key.full())
+            .setRequestId(requestId())
+            .build();
+    call(Methods.RECV_TENSOR, r, null, cancellation)
+        .whenComplete(
+            (t, e) -> {
+              if (e != null) {
+                receiver.failed(MillraceException.of(e));
+              } else {
+                receiver.received(t.value(), t.dead());
+              }
+            });
+  }
+
+  private static long requestId() {
+    long id;
+    do {
+      id = ThreadLocalRandom.current().nextLong();
+    } while (id == 0);
+    return id;
+  }
+
+  private <Q, R> CompletableFuture<R> call(
+      MethodDescriptor<Q, R> method, Q request, Duration timeout) {
+    return call(method, request, timeout, null);
+  }
+
+  /**
+   * One call; cancelling it ends it here and tells the peer. It is made outside the context of the
+   * call being served, if any: it may outlive that.
+   */
+  private <Q, R> CompletableFuture<R> call(
+      MethodDescriptor<Q, R> method, Q request, Duration timeout, Cancellation cancellation) {
+    Context serving = Context.ROOT.attach();
+    try {
+      return callDetached(method, request, timeout, cancellation);
+    } finally {
+      Context.ROOT.detach(serving);
+    }
+  }
+
+  private <Q, R> CompletableFuture<R> callDetached(
+      MethodDescriptor<Q, R> method, Q request, Duration timeout, Cancellation cancellation) {
+    CallOptions options = CallOptions.DEFAULT.withExecutor(Runnable::run);
+    if (timeout != null) {
+      options = options.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    }
+    if (channel.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
+      // Somebody wants the peer now: do not sit out gRPC's growing pauses between attempts.
+      channel.resetConnectBackoff();
+    }
+    ClientCall<Q, R> call = channel.newCall(method, options);
+    CompletableFuture<R> future = new CompletableFuture<>();
+    Cancellation.Registration[] onCancel = new Cancellation.Registration[1];
+    ClientCalls.asyncUnaryCall(
+        call,
+        request,
+        new StreamObserver<R>() {
+          private R value;
+
+          @Override
+          public void onNext(R v) {
+            value = v;
+          }
+
+          @Override
+          public void onError(Throwable t) {
+            MillraceException e = Errors.decode(t, place());
+            MillraceException cause = cancellation == null ? null : cancellation.cause();
+            future.completeExceptionally(e.code() == Code.CANCELLED && cause != null ? cause : e);
+          }
+
+          @Override
+          public void onCompleted() {
+            future.complete(value);
+          }
+        });
+    if (cancellation != null && !future.isDone()) {
+      onCancel[0] =
+          cancellation.onCancel(() -> call.cancel("the step was cancelled", cancellation.cause()));
+      future.whenComplete((r, e) -> onCancel[0].close());
+    }
+    return future;
+  }
+
+  void shutdown() {
+    channel.shutdownNow();
+  }
+
+  void awaitTermination(long n, TimeUnit unit) {
+    try {
+      channel.awaitTermination(n, unit);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

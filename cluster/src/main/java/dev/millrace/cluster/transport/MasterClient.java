@@ -1,0 +1,159 @@
+package dev.millrace.cluster.transport;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
+import dev.millrace.proto.CloseSessionRequest;
+import dev.millrace.proto.ConfigProto;
+import dev.millrace.proto.CreateSessionRequest;
+import dev.millrace.proto.ExtendSessionRequest;
+import dev.millrace.proto.NamedTensorProto;
+import dev.millrace.proto.RunStepRequest;
+import dev.millrace.proto.RunStepResponse;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.GraphCodec;
+import dev.millrace.wire.TensorCodec;
+import io.grpc.CallOptions;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.stub.ClientCalls;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/** A client's end of the MasterService: calls block and fail with a MillraceException. */
+public final class MasterClient implements AutoCloseable {
+  private static final java.util.concurrent.Executor THREADS =
+      Executors.newCachedThreadPool(
+          Thread.ofPlatform().name("millrace-client-", 0).daemon().factory());
+
+  private final String address;
+  private final ManagedChannel channel;
+
+  /** A client of the master at {@code host:port}; nothing is sent yet. */
+  public MasterClient(String address) {
+    this.address = address;
+    this.channel = GrpcPeers.channel(address, THREADS);
+  }
+
+  /** Opens a session; returns its handle. Waits until master and tasks are there. */
+  public String createSession(Graph graph, ConfigProto config, Duration timeout) {
+    return call(
+            Methods.CREATE_SESSION,
+            CreateSessionRequest.newBuilder()
+                .setGraphDef(GraphCodec.encode(graph))
+                .setConfig(config)
+                .setTarget("grpc://" + address)
+                .build(),
+            timeout,
+            true)
+        .getSessionHandle();
+  }
+
+  /** Sends the nodes from {@code from} on; returns the new version. */
+  public long extendSession(String handle, Graph graph, int from, long version) {
+    return call(
+            Methods.EXTEND_SESSION,
+            ExtendSessionRequest.newBuilder()
+                .setSessionHandle(handle)
+                .setGraphDef(GraphCodec.encode(graph, from))
+                .setCurrentGraphVersion(version)
+                .build(),
+            Duration.ofMinutes(2),
+            false)
+        .getNewGraphVersion();
+  }
+
+  /** Runs a step; the results, in the order of {@code fetches}, are the caller's to release. */
+  public Tensor[] runStep(
+      String handle,
+      List<String> feedNames,
+      List<Tensor> feeds,
+      List<String> fetches,
+      List<String> targets,
+      RunOptions options) {
+    RunStepRequest.Builder b =
+        RunStepRequest.newBuilder()
+            .setSessionHandle(handle)
+            .addAllFetch(new java.util.LinkedHashSet<>(fetches))
+            .addAllTarget(targets)
+            .setStoreErrorsInResponseBody(true)
+            .setRequestId(1 + (ThreadLocalRandom.current().nextLong() >>> 1));
+    for (int i = 0; i < feeds.size(); i++) {
+      b.addFeed(
+          NamedTensorProto.newBuilder()
+              .setName(feedNames.get(i))
+              .setTensor(TensorCodec.encode(feeds.get(i))));
+    }
+    if (options.hasTimeout()) {
+      b.getOptionsBuilder().setTimeoutInMs(options.timeout().toMillis());
+    }
+    RunStepResponse r =
+        call(
+            Methods.RUN_STEP,
+            b.build(),
+            options.hasTimeout() ? options.timeout().plusSeconds(5) : null,
+            false);
+    if (r.getStatusCodeValue() != 0) {
+      throw Errors.decode(Code.of(r.getStatusCodeValue()), r.getStatusErrorMessage());
+    }
+    Map<String, Tensor> byName = new HashMap<>();
+    r.getTensorList()
+        .forEach(t -> byName.put(t.getName(), TensorCodec.decodeCounted(t.getTensor())));
+    Tensor[] results = new Tensor[fetches.size()];
+    for (int i = 0; i < results.length; i++) {
+      Tensor t = byName.get(fetches.get(i));
+      if (t == null) {
+        throw MillraceException.internal(
+            "The master at %s did not return '%s'.", address, fetches.get(i));
+      }
+      // An output fetched twice is one tensor on the wire and two references here.
+      results[i] = fetches.indexOf(fetches.get(i)) == i ? t : t.reshaped(t.shape());
+    }
+    return results;
+  }
+
+  public void closeSession(String handle) {
+    call(
+        Methods.CLOSE_SESSION,
+        CloseSessionRequest.newBuilder().setSessionHandle(handle).build(),
+        Duration.ofSeconds(15),
+        false);
+  }
+
+  private <Q, R> R call(
+      MethodDescriptor<Q, R> method, Q request, Duration timeout, boolean waitForReady) {
+    CallOptions o = CallOptions.DEFAULT;
+    if (timeout != null) {
+      o = o.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    }
+    if (waitForReady) {
+      o = o.withWaitForReady();
+    }
+    try {
+      return ClientCalls.blockingUnaryCall(channel, method, o, request);
+    } catch (RuntimeException e) {
+      MillraceException m = Errors.decode(e, "The master at " + address);
+      throw m.code() == Code.DEADLINE_EXCEEDED && timeout != null
+          ? m.withMessage(
+              method.getBareMethodName()
+                  + " on the master at "
+                  + address
+                  + " had no answer within "
+                  + timeout.toSeconds()
+                  + " s: "
+                  + m.getMessage())
+          : m;
+    }
+  }
+
+  @Override
+  public void close() {
+    channel.shutdownNow();
+  }
+}

@@ -1,0 +1,258 @@
+package dev.millrace.cluster.transport;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.master.Master;
+import dev.millrace.cluster.master.MasterSession;
+import dev.millrace.cluster.master.SessionSettings;
+import dev.millrace.proto.CallableOptions;
+import dev.millrace.proto.CloseSessionResponse;
+import dev.millrace.proto.ConfigProto;
+import dev.millrace.proto.CreateSessionRequest;
+import dev.millrace.proto.CreateSessionResponse;
+import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.ExtendSessionRequest;
+import dev.millrace.proto.ExtendSessionResponse;
+import dev.millrace.proto.ListDevicesRequest;
+import dev.millrace.proto.ListDevicesResponse;
+import dev.millrace.proto.MakeCallableRequest;
+import dev.millrace.proto.MakeCallableResponse;
+import dev.millrace.proto.NamedTensorProto;
+import dev.millrace.proto.PartialRunSetupResponse;
+import dev.millrace.proto.ReleaseCallableResponse;
+import dev.millrace.proto.ResetResponse;
+import dev.millrace.proto.RunCallableRequest;
+import dev.millrace.proto.RunCallableResponse;
+import dev.millrace.proto.RunMetadata;
+import dev.millrace.proto.RunStepRequest;
+import dev.millrace.proto.RunStepResponse;
+import dev.millrace.runtime.Device;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.GraphCodec;
+import dev.millrace.wire.TensorCodec;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.ServerCalls;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The MasterService in front of a {@link Master}. */
+public final class MasterEndpoint {
+  private static final long CPU_MEMORY_LIMIT = 256L << 20;
+
+  private final Master master;
+  private final RequestIds seen = new RequestIds(10_000);
+
+  /** Callables by session handle and number. */
+  private final Map<String, Map<Long, CallableOptions>> callables = new ConcurrentHashMap<>();
+
+  private final AtomicLong callableIds = new AtomicLong(1);
+
+  public MasterEndpoint(Master master) {
+    this.master = master;
+  }
+
+  public ServerServiceDefinition service() {
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.MASTER);
+    WorkerEndpoint.add(b, Methods.CREATE_SESSION, this::createSession);
+    WorkerEndpoint.add(b, Methods.EXTEND_SESSION, this::extendSession);
+    WorkerEndpoint.<dev.millrace.proto.PartialRunSetupRequest, PartialRunSetupResponse>add(
+        b,
+        Methods.PARTIAL_RUN_SETUP,
+        r -> {
+          throw new MillraceException(Code.UNIMPLEMENTED, "Partial runs are not supported.");
+        });
+    WorkerEndpoint.add(
+        b,
+        Methods.CLOSE_SESSION,
+        r -> {
+          callables.remove(r.getSessionHandle());
+          master.close(r.getSessionHandle());
+          return CloseSessionResponse.getDefaultInstance();
+        });
+    WorkerEndpoint.add(b, Methods.LIST_DEVICES, this::listDevices);
+    WorkerEndpoint.add(
+        b,
+        Methods.RESET,
+        r -> {
+          callables.clear();
+          master.reset(r.getContainerList(), r.getDeviceFiltersList());
+          return ResetResponse.getDefaultInstance();
+        });
+    WorkerEndpoint.add(b, Methods.MAKE_CALLABLE, this::makeCallable);
+    WorkerEndpoint.add(
+        b,
+        Methods.RELEASE_CALLABLE,
+        r -> {
+          callables.getOrDefault(r.getSessionHandle(), Map.of()).remove(r.getHandle());
+          return ReleaseCallableResponse.getDefaultInstance();
+        });
+    b.addMethod(Methods.RUN_STEP, ServerCalls.asyncUnaryCall(this::runStep));
+    b.addMethod(Methods.RUN_CALLABLE, ServerCalls.asyncUnaryCall(this::runCallable));
+    return b.build();
+  }
+
+  private CreateSessionResponse createSession(CreateSessionRequest r) {
+    ConfigProto c = r.getConfig();
+    if (c.getUsePerSessionThreads() || c.getSessionInterOpThreadPoolCount() > 0) {
+      throw MillraceException.invalid(
+          "Distributed session does not support session thread pool options.");
+    }
+    MasterSession s =
+        master.create(g -> GraphCodec.importInto(r.getGraphDef(), g, true), SessionSettings.of(c));
+    return CreateSessionResponse.newBuilder().setSessionHandle(s.handle()).build();
+  }
+
+  private ExtendSessionResponse extendSession(ExtendSessionRequest r) {
+    long version =
+        master
+            .session(r.getSessionHandle())
+            .extend(
+                r.getCurrentGraphVersion(), g -> GraphCodec.importInto(r.getGraphDef(), g, true));
+    return ExtendSessionResponse.newBuilder().setNewGraphVersion(version).build();
+  }
+
+  private ListDevicesResponse listDevices(ListDevicesRequest r) {
+    ListDevicesResponse.Builder b = ListDevicesResponse.newBuilder();
+    if (r.getSessionHandle().isEmpty()) {
+      return b.addAllLocalDevice(master.ownDevices()).build();
+    }
+    MasterSession s;
+    try {
+      s = master.session(r.getSessionHandle());
+    } catch (MillraceException e) {
+      throw MillraceException.invalid(
+          "Session %s is not found. Possibly, this master has restarted.", r.getSessionHandle());
+    }
+    for (Device d : s.devices()) {
+      b.addLocalDevice(
+          DeviceAttributes.newBuilder()
+              .setName(d.name())
+              .setDeviceType(d.spec().type())
+              .setMemoryLimit(CPU_MEMORY_LIMIT)
+              .setIncarnation(d.incarnation()));
+    }
+    return b.build();
+  }
+
+  private static Cancellation cancelledWith(StreamObserver<?> observer) {
+    Cancellation c = new Cancellation();
+    ((ServerCallStreamObserver<?>) observer)
+        .setOnCancelHandler(
+            () -> c.cancel(new MillraceException(Code.CANCELLED, "The client has gone.")));
+    return c;
+  }
+
+  private void runStep(RunStepRequest r, StreamObserver<RunStepResponse> observer) {
+    Cancellation cancellation = cancelledWith(observer);
+    RunStepResponse response;
+    List<Tensor> feeds = new ArrayList<>();
+    List<Tensor> results = List.of();
+    try {
+      seen.check("RunStep", r.getRequestId());
+      if (!r.getPartialRunHandle().isEmpty()) {
+        throw new MillraceException(Code.UNIMPLEMENTED, "Partial runs are not supported.");
+      }
+      MasterSession session = master.session(r.getSessionHandle());
+      List<String> names = new ArrayList<>();
+      for (NamedTensorProto n : r.getFeedList()) {
+        names.add(n.getName());
+        feeds.add(TensorCodec.decodeCounted(n.getTensor()));
+      }
+      results =
+          session.run(
+              names,
+              feeds,
+              List.copyOf(r.getFetchList()),
+              List.copyOf(r.getTargetList()),
+              options(r.getOptions()),
+              cancellation);
+      RunStepResponse.Builder b =
+          RunStepResponse.newBuilder().setMetadata(RunMetadata.getDefaultInstance());
+      for (int i = 0; i < results.size(); i++) {
+        b.addTensor(
+            NamedTensorProto.newBuilder()
+                .setName(r.getFetch(i))
+                .setTensor(TensorCodec.encode(results.get(i))));
+      }
+      response = b.build();
+    } catch (Throwable t) {
+      MillraceException e = MillraceException.of(t);
+      if (!r.getStoreErrorsInResponseBody()) {
+        observer.onError(Errors.encode(e));
+        return;
+      }
+      response =
+          RunStepResponse.newBuilder()
+              .setStatusCodeValue(e.code().number())
+              .setStatusErrorMessage(String.valueOf(e.getMessage()))
+              .build();
+    } finally {
+      feeds.forEach(Tensor::release);
+      results.forEach(Tensor::release);
+    }
+    observer.onNext(response);
+    observer.onCompleted();
+  }
+
+  private static RunOptions options(dev.millrace.proto.RunOptions o) {
+    return o.getTimeoutInMs() > 0
+        ? RunOptions.DEFAULT.withTimeout(Duration.ofMillis(o.getTimeoutInMs()))
+        : RunOptions.DEFAULT;
+  }
+
+  private MakeCallableResponse makeCallable(MakeCallableRequest r) {
+    seen.check("MakeCallable", r.getRequestId());
+    master.session(r.getSessionHandle());
+    long id = callableIds.getAndIncrement();
+    callables
+        .computeIfAbsent(r.getSessionHandle(), h -> new ConcurrentHashMap<>())
+        .put(id, r.getOptions());
+    return MakeCallableResponse.newBuilder().setHandle(id).build();
+  }
+
+  private void runCallable(RunCallableRequest r, StreamObserver<RunCallableResponse> observer) {
+    Cancellation cancellation = cancelledWith(observer);
+    List<Tensor> feeds = new ArrayList<>();
+    List<Tensor> results = List.of();
+    RunCallableResponse response;
+    try {
+      MasterSession session = master.session(r.getSessionHandle());
+      CallableOptions o = callables.getOrDefault(r.getSessionHandle(), Map.of()).get(r.getHandle());
+      if (o == null) {
+        throw MillraceException.invalid("No such callable handle: %d", r.getHandle());
+      }
+      r.getFeedList().forEach(t -> feeds.add(TensorCodec.decodeCounted(t)));
+      if (feeds.size() != o.getFeedCount()) {
+        throw MillraceException.invalid(
+            "The callable takes %d feeds; %d were given.", o.getFeedCount(), feeds.size());
+      }
+      results =
+          session.run(
+              List.copyOf(o.getFeedList()),
+              feeds,
+              List.copyOf(o.getFetchList()),
+              List.copyOf(o.getTargetList()),
+              options(o.getRunOptions()),
+              cancellation);
+      RunCallableResponse.Builder b = RunCallableResponse.newBuilder();
+      results.forEach(t -> b.addFetch(TensorCodec.encode(t)));
+      response = b.build();
+    } catch (Throwable t) {
+      observer.onError(Errors.encode(t));
+      return;
+    } finally {
+      feeds.forEach(Tensor::release);
+      results.forEach(Tensor::release);
+    }
+    observer.onNext(response);
+    observer.onCompleted();
+  }
+}

@@ -1,0 +1,140 @@
+package dev.millrace.cluster.transport;
+
+import com.google.protobuf.Message;
+import dev.millrace.proto.*;
+import io.grpc.MethodDescriptor;
+import io.grpc.protobuf.ProtoUtils;
+
+/**
+ * The methods of the two services. Their paths have the package {@code tensorflow}, not the {@code
+ * tensorflow.grpc} of TensorFlow's own service files: that is what its runtime speaks.
+ */
+final class Methods {
+  static final String MASTER = "tensorflow.MasterService";
+  static final String WORKER = "tensorflow.WorkerService";
+
+  static final MethodDescriptor<CreateSessionRequest, CreateSessionResponse> CREATE_SESSION =
+      master(
+          "CreateSession",
+          CreateSessionRequest.getDefaultInstance(),
+          CreateSessionResponse.getDefaultInstance());
+  static final MethodDescriptor<ExtendSessionRequest, ExtendSessionResponse> EXTEND_SESSION =
+      master(
+          "ExtendSession",
+          ExtendSessionRequest.getDefaultInstance(),
+          ExtendSessionResponse.getDefaultInstance());
+  static final MethodDescriptor<RunStepRequest, RunStepResponse> RUN_STEP =
+      master("RunStep", RunStepRequest.getDefaultInstance(), RunStepResponse.getDefaultInstance());
+  static final MethodDescriptor<PartialRunSetupRequest, PartialRunSetupResponse> PARTIAL_RUN_SETUP =
+      master(
+          "PartialRunSetup",
+          PartialRunSetupRequest.getDefaultInstance(),
+          PartialRunSetupResponse.getDefaultInstance());
+  static final MethodDescriptor<CloseSessionRequest, CloseSessionResponse> CLOSE_SESSION =
+      master(
+          "CloseSession",
+          CloseSessionRequest.getDefaultInstance(),
+          CloseSessionResponse.getDefaultInstance());
+  static final MethodDescriptor<ListDevicesRequest, ListDevicesResponse> LIST_DEVICES =
+      master(
+          "ListDevices",
+          ListDevicesRequest.getDefaultInstance(),
+          ListDevicesResponse.getDefaultInstance());
+  static final MethodDescriptor<ResetRequest, ResetResponse> RESET =
+      master("Reset", ResetRequest.getDefaultInstance(), ResetResponse.getDefaultInstance());
+  static final MethodDescriptor<MakeCallableRequest, MakeCallableResponse> MAKE_CALLABLE =
+      master(
+          "MakeCallable",
+          MakeCallableRequest.getDefaultInstance(),
+          MakeCallableResponse.getDefaultInstance());
+  static final MethodDescriptor<RunCallableRequest, RunCallableResponse> RUN_CALLABLE =
+      master(
+          "RunCallable",
+          RunCallableRequest.getDefaultInstance(),
+          RunCallableResponse.getDefaultInstance());
+  static final MethodDescriptor<ReleaseCallableRequest, ReleaseCallableResponse> RELEASE_CALLABLE =
+      master(
+          "ReleaseCallable",
+          ReleaseCallableRequest.getDefaultInstance(),
+          ReleaseCallableResponse.getDefaultInstance());
+
+  static final MethodDescriptor<GetStatusRequest, GetStatusResponse> GET_STATUS =
+      worker(
+          "GetStatus",
+          GetStatusRequest.getDefaultInstance(),
+          GetStatusResponse.getDefaultInstance());
+  static final MethodDescriptor<CreateWorkerSessionRequest, CreateWorkerSessionResponse>
+      CREATE_WORKER_SESSION =
+          worker(
+              "CreateWorkerSession",
+              CreateWorkerSessionRequest.getDefaultInstance(),
+              CreateWorkerSessionResponse.getDefaultInstance());
+  static final MethodDescriptor<DeleteWorkerSessionRequest, DeleteWorkerSessionResponse>
+      DELETE_WORKER_SESSION =
+          worker(
+              "DeleteWorkerSession",
+              DeleteWorkerSessionRequest.getDefaultInstance(),
+              DeleteWorkerSessionResponse.getDefaultInstance());
+  static final MethodDescriptor<RegisterGraphRequest, RegisterGraphResponse> REGISTER_GRAPH =
+      worker(
+          "RegisterGraph",
+          RegisterGraphRequest.getDefaultInstance(),
+          RegisterGraphResponse.getDefaultInstance());
+  static final MethodDescriptor<DeregisterGraphRequest, DeregisterGraphResponse> DEREGISTER_GRAPH =
+      worker(
+          "DeregisterGraph",
+          DeregisterGraphRequest.getDefaultInstance(),
+          DeregisterGraphResponse.getDefaultInstance());
+  static final MethodDescriptor<RunGraphRequest, RunGraphResponse> RUN_GRAPH =
+      worker(
+          "RunGraph", RunGraphRequest.getDefaultInstance(), RunGraphResponse.getDefaultInstance());
+  static final MethodDescriptor<CleanupGraphRequest, CleanupGraphResponse> CLEANUP_GRAPH =
+      worker(
+          "CleanupGraph",
+          CleanupGraphRequest.getDefaultInstance(),
+          CleanupGraphResponse.getDefaultInstance());
+  static final MethodDescriptor<CleanupAllRequest, CleanupAllResponse> CLEANUP_ALL =
+      worker(
+          "CleanupAll",
+          CleanupAllRequest.getDefaultInstance(),
+          CleanupAllResponse.getDefaultInstance());
+  static final MethodDescriptor<LoggingRequest, LoggingResponse> LOGGING =
+      worker("Logging", LoggingRequest.getDefaultInstance(), LoggingResponse.getDefaultInstance());
+  static final MethodDescriptor<MarkRecvFinishedRequest, MarkRecvFinishedResponse>
+      MARK_RECV_FINISHED =
+          worker(
+              "MarkRecvFinished",
+              MarkRecvFinishedRequest.getDefaultInstance(),
+              MarkRecvFinishedResponse.getDefaultInstance());
+
+  /** The one method whose response does not pass through protobuf's own classes. */
+  static final MethodDescriptor<RecvTensorRequest, ReceivedTensor> RECV_TENSOR =
+      MethodDescriptor.<RecvTensorRequest, ReceivedTensor>newBuilder()
+          .setType(MethodDescriptor.MethodType.UNARY)
+          .setFullMethodName(MethodDescriptor.generateFullMethodName(WORKER, "RecvTensor"))
+          .setRequestMarshaller(ProtoUtils.marshaller(RecvTensorRequest.getDefaultInstance()))
+          .setResponseMarshaller(new ReceivedTensorMarshaller())
+          .build();
+
+  private Methods() {}
+
+  private static <Q extends Message, R extends Message> MethodDescriptor<Q, R> master(
+      String name, Q request, R response) {
+    return method(MASTER, name, request, response);
+  }
+
+  private static <Q extends Message, R extends Message> MethodDescriptor<Q, R> worker(
+      String name, Q request, R response) {
+    return method(WORKER, name, request, response);
+  }
+
+  private static <Q extends Message, R extends Message> MethodDescriptor<Q, R> method(
+      String service, String name, Q request, R response) {
+    return MethodDescriptor.<Q, R>newBuilder()
+        .setType(MethodDescriptor.MethodType.UNARY)
+        .setFullMethodName(MethodDescriptor.generateFullMethodName(service, name))
+        .setRequestMarshaller(ProtoUtils.marshaller(request))
+        .setResponseMarshaller(ProtoUtils.marshaller(response))
+        .build();
+  }
+}

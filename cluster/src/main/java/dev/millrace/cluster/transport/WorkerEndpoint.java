@@ -1,0 +1,221 @@
+package dev.millrace.cluster.transport;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.worker.Worker;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.CleanupAllResponse;
+import dev.millrace.proto.CleanupGraphResponse;
+import dev.millrace.proto.CreateWorkerSessionResponse;
+import dev.millrace.proto.DeleteWorkerSessionResponse;
+import dev.millrace.proto.DeregisterGraphResponse;
+import dev.millrace.proto.GetStatusResponse;
+import dev.millrace.proto.LoggingResponse;
+import dev.millrace.proto.MarkRecvFinishedResponse;
+import dev.millrace.proto.NamedTensorProto;
+import dev.millrace.proto.RecvTensorRequest;
+import dev.millrace.proto.RegisterGraphRequest;
+import dev.millrace.proto.RegisterGraphResponse;
+import dev.millrace.proto.RunGraphRequest;
+import dev.millrace.proto.RunGraphResponse;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.GraphCodec;
+import dev.millrace.wire.TensorCodec;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.ServerCalls;
+import io.grpc.stub.StreamObserver;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+
+/** The WorkerService in front of a {@link Worker}. */
+public final class WorkerEndpoint {
+  private final Worker worker;
+  private final OpRegistry registry;
+  private final RequestIds seen = new RequestIds(100_000);
+
+  public WorkerEndpoint(Worker worker, OpRegistry registry) {
+    this.worker = worker;
+    this.registry = registry;
+  }
+
+  public ServerServiceDefinition service() {
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.WORKER);
+    add(
+        b,
+        Methods.GET_STATUS,
+        r -> GetStatusResponse.newBuilder().addAllDeviceAttributes(worker.attributes()).build());
+    add(
+        b,
+        Methods.CREATE_WORKER_SESSION,
+        r -> {
+          worker.openSession(r);
+          return CreateWorkerSessionResponse.getDefaultInstance();
+        });
+    add(
+        b,
+        Methods.DELETE_WORKER_SESSION,
+        r -> {
+          worker.closeSession(r.getSessionHandle());
+          return DeleteWorkerSessionResponse.getDefaultInstance();
+        });
+    add(b, Methods.REGISTER_GRAPH, this::register);
+    add(
+        b,
+        Methods.DEREGISTER_GRAPH,
+        r -> {
+          worker.deregister(
+              r.getSessionHandle(), r.getCreateWorkerSessionCalled(), r.getGraphHandle());
+          return DeregisterGraphResponse.getDefaultInstance();
+        });
+    add(
+        b,
+        Methods.CLEANUP_GRAPH,
+        r -> {
+          worker.cleanupStep(r.getStepId());
+          return CleanupGraphResponse.getDefaultInstance();
+        });
+    add(
+        b,
+        Methods.CLEANUP_ALL,
+        r -> {
+          worker.clear(r.getContainerList());
+          return CleanupAllResponse.getDefaultInstance();
+        });
+    add(b, Methods.LOGGING, r -> LoggingResponse.getDefaultInstance());
+    add(b, Methods.MARK_RECV_FINISHED, r -> MarkRecvFinishedResponse.getDefaultInstance());
+    b.addMethod(Methods.RUN_GRAPH, ServerCalls.asyncUnaryCall(this::runGraph));
+    b.addMethod(Methods.RECV_TENSOR, ServerCalls.asyncUnaryCall(this::recvTensor));
+    return b.build();
+  }
+
+  /** A method that answers at once, on the call's thread. */
+  static <Q, R> void add(
+      ServerServiceDefinition.Builder b, MethodDescriptor<Q, R> m, Function<Q, R> body) {
+    b.addMethod(
+        m,
+        ServerCalls.asyncUnaryCall(
+            (request, observer) -> {
+              R response;
+              try {
+                response = body.apply(request);
+              } catch (Throwable t) {
+                observer.onError(Errors.encode(t));
+                return;
+              }
+              observer.onNext(response);
+              observer.onCompleted();
+            }));
+  }
+
+  private RegisterGraphResponse register(RegisterGraphRequest r) {
+    Graph graph = new Graph(registry);
+    GraphCodec.importInto(r.getGraphDef(), graph, false);
+    String handle = worker.register(r.getSessionHandle(), r.getCreateWorkerSessionCalled(), graph);
+    return RegisterGraphResponse.newBuilder().setGraphHandle(handle).build();
+  }
+
+  private void runGraph(RunGraphRequest r, StreamObserver<RunGraphResponse> observer) {
+    Cancellation cancellation = new Cancellation();
+    ((ServerCallStreamObserver<RunGraphResponse>) observer)
+        .setOnCancelHandler(
+            () ->
+                cancellation.cancel(
+                    new MillraceException(
+                            Code.ABORTED,
+                            "Step " + r.getStepId() + " cancelled.  Cancelling rendezvous.")
+                        .asDerived()));
+    RunGraphResponse response;
+    Map<String, Tensor> feeds = new LinkedHashMap<>();
+    try {
+      seen.check("RunGraph", r.getRequestId());
+      if (r.getIsPartial()) {
+        throw new MillraceException(Code.UNIMPLEMENTED, "Partial runs are not supported.");
+      }
+      for (NamedTensorProto n : r.getSendList()) {
+        feeds.put(n.getName(), TensorCodec.decodeCounted(n.getTensor()));
+      }
+      List<Tensor> results =
+          worker.run(
+              new RunGraph(
+                  r.getSessionHandle(),
+                  r.getCreateWorkerSessionCalled(),
+                  r.getGraphHandle(),
+                  r.getStepId(),
+                  feeds,
+                  r.getRecvKeyList(),
+                  r.getExecOpts().getRecordTimeline()),
+              cancellation);
+      RunGraphResponse.Builder b = RunGraphResponse.newBuilder();
+      for (int i = 0; i < results.size(); i++) {
+        b.addRecv(
+            NamedTensorProto.newBuilder()
+                .setName(r.getRecvKey(i))
+                .setTensor(TensorCodec.encode(results.get(i))));
+        results.get(i).release();
+      }
+      response = b.build();
+    } catch (Throwable t) {
+      MillraceException e = MillraceException.of(t);
+      if (!r.getStoreErrorsInResponseBody()) {
+        observer.onError(Errors.encode(e));
+        return;
+      }
+      response =
+          RunGraphResponse.newBuilder()
+              .setStatusCodeValue(e.code().number())
+              .setStatusErrorMessage(Errors.message(e))
+              .build();
+    } finally {
+      feeds.values().forEach(Tensor::release);
+    }
+    if (!((ServerCallStreamObserver<RunGraphResponse>) observer).isCancelled()) {
+      observer.onNext(response);
+      observer.onCompleted();
+    }
+  }
+
+  private void recvTensor(RecvTensorRequest r, StreamObserver<ReceivedTensor> observer) {
+    AtomicBoolean gone = new AtomicBoolean();
+    ((ServerCallStreamObserver<ReceivedTensor>) observer).setOnCancelHandler(() -> gone.set(true));
+    Rendezvous.Key key;
+    try {
+      seen.check("RecvTensor", r.getRequestId());
+      key = Rendezvous.Key.parse(r.getRendezvousKey());
+    } catch (MillraceException e) {
+      observer.onError(Errors.encode(e));
+      return;
+    }
+    worker.serveTensor(
+        r.getStepId(),
+        key,
+        new Rendezvous.Receiver() {
+          @Override
+          public void received(Tensor value, boolean dead) {
+            if (gone.get()) {
+              if (value != null) {
+                value.release();
+              }
+              return;
+            }
+            observer.onNext(new ReceivedTensor(value, dead));
+            observer.onCompleted();
+          }
+
+          @Override
+          public void failed(MillraceException cause) {
+            if (!gone.get()) {
+              observer.onError(Errors.encode(cause));
+            }
+          }
+        });
+  }
+}

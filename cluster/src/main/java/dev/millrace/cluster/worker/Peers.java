@@ -1,0 +1,8 @@
+package dev.millrace.cluster.worker;
+
+/** Finds the other tasks of the cluster by name. */
+@FunctionalInterface
+public interface Peers {
+  /** The task called {@code /job:J/replica:0/task:T}; throws if the cluster has no such task. */
+  WorkerPeer peer(String taskName);
+}

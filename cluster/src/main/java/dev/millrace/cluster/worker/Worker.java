@@ -1,0 +1,280 @@
+package dev.millrace.cluster.worker;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.TaskId;
+import dev.millrace.graph.DeviceSpec;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.CreateWorkerSessionRequest;
+import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.DeviceLocality;
+import dev.millrace.runtime.Device;
+import dev.millrace.tensor.Tensor;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+
+/**
+ * This process' task: its devices, the sessions masters have opened on it, and the steps in flight.
+ * State lives in the devices and survives sessions.
+ *
+ * <p>Threading: any thread. A step runs on the thread that calls {@link #run}.
+ */
+public final class Worker implements WorkerPeer {
+  /** What TensorFlow says of every CPU. */
+  private static final long CPU_MEMORY_LIMIT = 256L << 20;
+
+  private final TaskId task;
+  private final List<Device> devices = new ArrayList<>();
+  private final Peers peers;
+  private final Executor threads;
+  private final Map<String, WorkerSession> sessions = new ConcurrentHashMap<>();
+
+  /** For masters that open no session of their own. */
+  private final WorkerSession legacy;
+
+  private final Map<Long, StepRendezvous> steps = new ConcurrentHashMap<>();
+
+  public Worker(TaskId task, int cpuDevices, Peers peers, Executor threads) {
+    this.task = task;
+    this.peers = peers;
+    this.threads = threads;
+    for (int i = 0; i < cpuDevices; i++) {
+      devices.add(Device.local(task.cpu(i)));
+    }
+    legacy = new WorkerSession(devices);
+  }
+
+  @Override
+  public String name() {
+    return task.name();
+  }
+
+  public List<Device> devices() {
+    return List.copyOf(devices);
+  }
+
+  /** How many sessions and steps this task holds, for status and leak checks. */
+  public int sessionCount() {
+    return sessions.size();
+  }
+
+  public int stepCount() {
+    return steps.size();
+  }
+
+  /** What GetStatus answers. */
+  public List<DeviceAttributes> attributes() {
+    return devices.stream()
+        .map(
+            d ->
+                DeviceAttributes.newBuilder()
+                    .setName(d.name())
+                    .setDeviceType(d.spec().type())
+                    .setMemoryLimit(CPU_MEMORY_LIMIT)
+                    .setLocality(DeviceLocality.getDefaultInstance())
+                    .setIncarnation(d.incarnation())
+                    .build())
+        .toList();
+  }
+
+  // ---- sessions and graphs ----
+
+  public void openSession(CreateWorkerSessionRequest r) {
+    if (r.getSessionHandle().isEmpty()) {
+      throw MillraceException.invalid("Session must be non-empty.");
+    }
+    sessions.computeIfAbsent(
+        r.getSessionHandle(),
+        h ->
+            new WorkerSession(
+                r.getIsolateSessionState()
+                    ? devices.stream().map(Device::isolated).toList()
+                    : devices));
+  }
+
+  public void closeSession(String handle) {
+    WorkerSession s = sessions.remove(handle);
+    if (s != null) {
+      s.close();
+    }
+  }
+
+  private WorkerSession session(String handle, boolean own) {
+    if (!own) {
+      return legacy;
+    }
+    WorkerSession s = sessions.get(handle);
+    if (s == null) {
+      throw new MillraceException(
+          Code.ABORTED,
+          "Session handle is not found: "
+              + handle
+              + ". Possibly this worker (\""
+              + name()
+              + "\") just restarted.");
+    }
+    return s;
+  }
+
+  /** Compiles a partition whose nodes all have a full device of this task. */
+  public String register(String sessionHandle, boolean ownSession, Graph graph) {
+    for (Node n : graph.nodes()) {
+      DeviceSpec d = DeviceSpec.parse(n.device());
+      if (!d.isFull() || !d.taskName().equals(name())) {
+        throw MillraceException.invalid(
+            "Node '%s' is placed on '%s', which is not a device of %s.",
+            n.name(), n.device(), name());
+      }
+    }
+    return session(sessionHandle, ownSession).register(graph);
+  }
+
+  public void deregister(String sessionHandle, boolean ownSession, String graphHandle) {
+    session(sessionHandle, ownSession).deregister(graphHandle);
+  }
+
+  // ---- steps ----
+
+  /** Runs a step on the calling thread; the results are the caller's. */
+  public List<Tensor> run(RunGraph call, Cancellation cancellation) {
+    WorkerSession session = session(call.sessionHandle(), call.ownSession());
+    WorkerSession.RegisteredGraph graph = session.graph(call.graphHandle());
+    StepRendezvous rendezvous = rendezvousOf(call.stepId());
+    try {
+      return graph.run(call, rendezvous, cancellation, threads);
+    } catch (MillraceException e) {
+      rendezvous.abort(e.asDerived());
+      throw e;
+    }
+  }
+
+  private StepRendezvous rendezvousOf(long stepId) {
+    return steps.computeIfAbsent(stepId, id -> new StepRendezvous(id, name(), peers));
+  }
+
+  /** Gives a tensor of a step to another task, now or when it is sent. */
+  public void serveTensor(long stepId, Rendezvous.Key key, Rendezvous.Receiver receiver) {
+    Device source = null;
+    DeviceSpec wanted = DeviceSpec.parse(key.sendDevice());
+    for (Device d : devices) {
+      if (d.spec().type().equals(wanted.type()) && d.spec().index() == wanted.index()) {
+        source = d;
+      }
+    }
+    if (source == null) {
+      receiver.failed(
+          MillraceException.invalid(
+              "%s has no device '%s'; it has %s.", name(), key.sendDevice(), devices));
+      return;
+    }
+    if (source.incarnation() != key.incarnation()) {
+      receiver.failed(
+          new MillraceException(
+              Code.ABORTED,
+              "RecvTensor expects a different device incarnation: "
+                  + Long.toUnsignedString(key.incarnation())
+                  + " vs. "
+                  + Long.toUnsignedString(source.incarnation())
+                  + ". Your worker job (\""
+                  + name()
+                  + "\") was probably restarted. Check your worker job for the reason why it was"
+                  + " restarted."));
+      return;
+    }
+    rendezvousOf(stepId).local().recv(key, receiver);
+  }
+
+  @Override
+  public void cleanupStep(long stepId) {
+    StepRendezvous r = steps.remove(stepId);
+    if (r != null) {
+      r.abort(new MillraceException(Code.ABORTED, "Cleanup " + stepId).asDerived());
+    }
+  }
+
+  /** Clears resource containers; an empty list means the default one. */
+  public void clear(List<String> containers) {
+    List<String> names = containers.isEmpty() ? List.of("") : containers;
+    for (Device d : devices) {
+      names.forEach(d.resources()::clear);
+    }
+  }
+
+  /** Ends everything: steps fail, sessions and state go. */
+  public void close() {
+    MillraceException gone = new MillraceException(Code.UNAVAILABLE, name() + " is shutting down.");
+    for (StepRendezvous r : steps.values()) {
+      r.abort(gone);
+    }
+    steps.clear();
+    List.copyOf(sessions.keySet()).forEach(this::closeSession);
+    devices.forEach(d -> d.resources().clearAll());
+  }
+
+  // ---- the same, as a peer in this process ----
+
+  @Override
+  public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
+    return CompletableFuture.completedFuture(attributes());
+  }
+
+  @Override
+  public CompletableFuture<Void> createSession(CreateWorkerSessionRequest r, Duration timeout) {
+    return now(
+        () -> {
+          openSession(r);
+          return null;
+        });
+  }
+
+  @Override
+  public CompletableFuture<Void> deleteSession(String handle, Duration timeout) {
+    return now(
+        () -> {
+          closeSession(handle);
+          return null;
+        });
+  }
+
+  @Override
+  public CompletableFuture<String> registerGraph(String session, Graph graph) {
+    return now(() -> register(session, true, graph));
+  }
+
+  /** Runs on the calling thread: the future is complete when this returns. */
+  @Override
+  public CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation) {
+    return now(() -> run(call, cancellation));
+  }
+
+  @Override
+  public CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout) {
+    return now(
+        () -> {
+          clear(containers);
+          return null;
+        });
+  }
+
+  @Override
+  public void recvTensor(
+      long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver) {
+    serveTensor(stepId, key, receiver);
+  }
+
+  private static <T> CompletableFuture<T> now(java.util.function.Supplier<T> body) {
+    try {
+      return CompletableFuture.completedFuture(body.get());
+    } catch (Throwable t) {
+      return CompletableFuture.failedFuture(MillraceException.of(t));
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package dev.millrace.cluster.worker;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.CreateWorkerSessionRequest;
+import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.tensor.Tensor;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A task as masters and other workers see it, in this process or another. No call blocks; futures
+ * fail with a MillraceException. A {@code timeout} bounds the call.
+ */
+public interface WorkerPeer {
+  /** The full task name, {@code /job:ps/replica:0/task:0}. */
+  String name();
+
+  /** Its devices; also how a task shows it is there. */
+  CompletableFuture<List<DeviceAttributes>> status(Duration timeout);
+
+  CompletableFuture<Void> createSession(CreateWorkerSessionRequest request, Duration timeout);
+
+  CompletableFuture<Void> deleteSession(String handle, Duration timeout);
+
+  /** Registers a partition and answers with a handle for {@link #runGraph}. */
+  CompletableFuture<String> registerGraph(String session, Graph graph);
+
+  /**
+   * Runs a step. The answer has the fetched values in the order of the keys, each with a counted
+   * reference of the caller's.
+   */
+  CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation);
+
+  /** Forgets what is left of a step. Nobody waits for it. */
+  void cleanupStep(long stepId);
+
+  CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout);
+
+  /** Fetches a tensor that a step on that task sends. */
+  void recvTensor(
+      long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver);
+}
