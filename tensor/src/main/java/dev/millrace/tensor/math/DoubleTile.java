@@ -44,26 +44,25 @@ final class DoubleTile implements GemmTile {
 
   @Override
   public void multiply(
-      long k,
+      int k,
       MemorySegment a,
       long aAt,
       MemorySegment b,
       long bAt,
-      long bStride,
       MemorySegment c,
       long cAt,
       long cStride,
       boolean wide) {
     if (wide) {
       if (TALL) {
-        wide8(k, a, aAt, b, bAt, bStride, c, cAt, cStride);
+        wide8(k, a, aAt, b, bAt, c, cAt, cStride);
       } else {
-        wide6(k, a, aAt, b, bAt, bStride, c, cAt, cStride);
+        wide6(k, a, aAt, b, bAt, c, cAt, cStride);
       }
     } else if (TALL) {
-      narrow8(k, a, aAt, b, bAt, bStride, c, cAt, cStride);
+      narrow8(k, a, aAt, b, bAt, c, cAt, cStride);
     } else {
-      narrow6(k, a, aAt, b, bAt, bStride, c, cAt, cStride);
+      narrow6(k, a, aAt, b, bAt, c, cAt, cStride);
     }
   }
 
@@ -78,12 +77,23 @@ final class DoubleTile implements GemmTile {
       int rows,
       int cols,
       boolean add) {
+    int whole = S.loopBound(cols);
     for (int i = 0; i < rows; i++) {
-      for (int j = 0; j < cols; j += S.length()) {
-        VectorMask<Double> mask = S.indexInRange(j, cols);
-        DoubleVector x =
-            DoubleVector.fromMemorySegment(S, tile, tileAt + i * tileStride + j * BYTES, ORDER);
-        long at = cAt + i * cStride + j * BYTES;
+      long from = tileAt + i * tileStride;
+      long to = cAt + i * cStride;
+      for (int j = 0; j < whole; j += S.length()) {
+        long at = to + j * BYTES;
+        DoubleVector x = DoubleVector.fromMemorySegment(S, tile, from + j * BYTES, ORDER);
+        if (add) {
+          x.add(DoubleVector.fromMemorySegment(S, c, at, ORDER)).intoMemorySegment(c, at, ORDER);
+        } else {
+          x.intoMemorySegment(c, at, ORDER);
+        }
+      }
+      if (whole < cols) {
+        long at = to + whole * BYTES;
+        VectorMask<Double> mask = S.indexInRange(whole, cols);
+        DoubleVector x = DoubleVector.fromMemorySegment(S, tile, from + whole * BYTES, ORDER);
         if (add) {
           x.add(DoubleVector.fromMemorySegment(S, c, at, ORDER, mask))
               .intoMemorySegment(c, at, ORDER, mask);
@@ -95,12 +105,11 @@ final class DoubleTile implements GemmTile {
   }
 
   private static void wide8(
-      long k,
+      int k,
       MemorySegment a,
       long aAt,
       MemorySegment b,
       long bAt,
-      long bStride,
       MemorySegment c,
       long cAt,
       long cStride) {
@@ -121,39 +130,45 @@ final class DoubleTile implements GemmTile {
     DoubleVector c7x = DoubleVector.zero(S);
     DoubleVector c7y = DoubleVector.zero(S);
     for (long p = 0; p < k; p++) {
-      long bp = bAt + p * bStride;
-      long ap = aAt + p * (8 * BYTES);
-      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bp, ORDER);
-      DoubleVector by = DoubleVector.fromMemorySegment(S, b, bp + VECTOR_BYTES, ORDER);
-      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 0 * BYTES));
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES), ORDER);
+      DoubleVector by =
+          DoubleVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES)));
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
-      DoubleVector a1 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 1 * BYTES));
+      DoubleVector a1 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES));
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
-      DoubleVector a2 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 2 * BYTES));
+      DoubleVector a2 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES));
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
-      DoubleVector a3 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 3 * BYTES));
+      DoubleVector a3 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES));
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
-      DoubleVector a4 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 4 * BYTES));
+      DoubleVector a4 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES));
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
-      DoubleVector a5 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 5 * BYTES));
+      DoubleVector a5 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES));
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
-      DoubleVector a6 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 6 * BYTES));
+      DoubleVector a6 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES));
       c6x = a6.fma(bx, c6x);
       c6y = a6.fma(by, c6y);
-      DoubleVector a7 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 7 * BYTES));
+      DoubleVector a7 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES));
       c7x = a7.fma(bx, c7x);
       c7y = a7.fma(by, c7y);
     }
-    c0x.intoMemorySegment(c, cAt + 0 * cStride, ORDER);
-    c0y.intoMemorySegment(c, cAt + 0 * cStride + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(c, cAt + 1 * cStride, ORDER);
-    c1y.intoMemorySegment(c, cAt + 1 * cStride + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(c, cAt, ORDER);
+    c0y.intoMemorySegment(c, cAt + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(c, cAt + cStride, ORDER);
+    c1y.intoMemorySegment(c, cAt + cStride + VECTOR_BYTES, ORDER);
     c2x.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
     c2y.intoMemorySegment(c, cAt + 2 * cStride + VECTOR_BYTES, ORDER);
     c3x.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
@@ -169,12 +184,11 @@ final class DoubleTile implements GemmTile {
   }
 
   private static void wide6(
-      long k,
+      int k,
       MemorySegment a,
       long aAt,
       MemorySegment b,
       long bAt,
-      long bStride,
       MemorySegment c,
       long cAt,
       long cStride) {
@@ -191,33 +205,37 @@ final class DoubleTile implements GemmTile {
     DoubleVector c5x = DoubleVector.zero(S);
     DoubleVector c5y = DoubleVector.zero(S);
     for (long p = 0; p < k; p++) {
-      long bp = bAt + p * bStride;
-      long ap = aAt + p * (6 * BYTES);
-      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bp, ORDER);
-      DoubleVector by = DoubleVector.fromMemorySegment(S, b, bp + VECTOR_BYTES, ORDER);
-      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 0 * BYTES));
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES), ORDER);
+      DoubleVector by =
+          DoubleVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES)));
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
-      DoubleVector a1 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 1 * BYTES));
+      DoubleVector a1 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES));
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
-      DoubleVector a2 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 2 * BYTES));
+      DoubleVector a2 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES));
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
-      DoubleVector a3 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 3 * BYTES));
+      DoubleVector a3 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES));
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
-      DoubleVector a4 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 4 * BYTES));
+      DoubleVector a4 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES));
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
-      DoubleVector a5 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 5 * BYTES));
+      DoubleVector a5 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES));
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
     }
-    c0x.intoMemorySegment(c, cAt + 0 * cStride, ORDER);
-    c0y.intoMemorySegment(c, cAt + 0 * cStride + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(c, cAt + 1 * cStride, ORDER);
-    c1y.intoMemorySegment(c, cAt + 1 * cStride + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(c, cAt, ORDER);
+    c0y.intoMemorySegment(c, cAt + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(c, cAt + cStride, ORDER);
+    c1y.intoMemorySegment(c, cAt + cStride + VECTOR_BYTES, ORDER);
     c2x.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
     c2y.intoMemorySegment(c, cAt + 2 * cStride + VECTOR_BYTES, ORDER);
     c3x.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
@@ -229,12 +247,11 @@ final class DoubleTile implements GemmTile {
   }
 
   private static void narrow8(
-      long k,
+      int k,
       MemorySegment a,
       long aAt,
       MemorySegment b,
       long bAt,
-      long bStride,
       MemorySegment c,
       long cAt,
       long cStride) {
@@ -247,28 +264,33 @@ final class DoubleTile implements GemmTile {
     DoubleVector c6 = DoubleVector.zero(S);
     DoubleVector c7 = DoubleVector.zero(S);
     for (long p = 0; p < k; p++) {
-      long bp = bAt + p * bStride;
-      long ap = aAt + p * (8 * BYTES);
-      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bp, ORDER);
-      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 0 * BYTES));
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bAt + p * VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES)));
       c0 = a0.fma(bx, c0);
-      DoubleVector a1 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 1 * BYTES));
+      DoubleVector a1 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES));
       c1 = a1.fma(bx, c1);
-      DoubleVector a2 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 2 * BYTES));
+      DoubleVector a2 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES));
       c2 = a2.fma(bx, c2);
-      DoubleVector a3 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 3 * BYTES));
+      DoubleVector a3 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES));
       c3 = a3.fma(bx, c3);
-      DoubleVector a4 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 4 * BYTES));
+      DoubleVector a4 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES));
       c4 = a4.fma(bx, c4);
-      DoubleVector a5 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 5 * BYTES));
+      DoubleVector a5 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES));
       c5 = a5.fma(bx, c5);
-      DoubleVector a6 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 6 * BYTES));
+      DoubleVector a6 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES));
       c6 = a6.fma(bx, c6);
-      DoubleVector a7 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 7 * BYTES));
+      DoubleVector a7 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES));
       c7 = a7.fma(bx, c7);
     }
-    c0.intoMemorySegment(c, cAt + 0 * cStride, ORDER);
-    c1.intoMemorySegment(c, cAt + 1 * cStride, ORDER);
+    c0.intoMemorySegment(c, cAt, ORDER);
+    c1.intoMemorySegment(c, cAt + cStride, ORDER);
     c2.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
     c3.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
     c4.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
@@ -278,12 +300,11 @@ final class DoubleTile implements GemmTile {
   }
 
   private static void narrow6(
-      long k,
+      int k,
       MemorySegment a,
       long aAt,
       MemorySegment b,
       long bAt,
-      long bStride,
       MemorySegment c,
       long cAt,
       long cStride) {
@@ -294,24 +315,27 @@ final class DoubleTile implements GemmTile {
     DoubleVector c4 = DoubleVector.zero(S);
     DoubleVector c5 = DoubleVector.zero(S);
     for (long p = 0; p < k; p++) {
-      long bp = bAt + p * bStride;
-      long ap = aAt + p * (6 * BYTES);
-      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bp, ORDER);
-      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 0 * BYTES));
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bAt + p * VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES)));
       c0 = a0.fma(bx, c0);
-      DoubleVector a1 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 1 * BYTES));
+      DoubleVector a1 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES));
       c1 = a1.fma(bx, c1);
-      DoubleVector a2 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 2 * BYTES));
+      DoubleVector a2 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES));
       c2 = a2.fma(bx, c2);
-      DoubleVector a3 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 3 * BYTES));
+      DoubleVector a3 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES));
       c3 = a3.fma(bx, c3);
-      DoubleVector a4 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 4 * BYTES));
+      DoubleVector a4 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES));
       c4 = a4.fma(bx, c4);
-      DoubleVector a5 = DoubleVector.broadcast(S, a.get(ELEMENT, ap + 5 * BYTES));
+      DoubleVector a5 =
+          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES));
       c5 = a5.fma(bx, c5);
     }
-    c0.intoMemorySegment(c, cAt + 0 * cStride, ORDER);
-    c1.intoMemorySegment(c, cAt + 1 * cStride, ORDER);
+    c0.intoMemorySegment(c, cAt, ORDER);
+    c1.intoMemorySegment(c, cAt + cStride, ORDER);
     c2.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
     c3.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
     c4.intoMemorySegment(c, cAt + 4 * cStride, ORDER);

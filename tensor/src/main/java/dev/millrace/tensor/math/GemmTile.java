@@ -22,16 +22,15 @@ sealed interface GemmTile permits FloatTile, DoubleTile {
    * @param k columns of A and rows of B
    * @param aAt where the panel of A begins, in bytes like all offsets and strides; its columns are
    *     {@link #rows} elements long, one after the other
-   * @param bStride from one row of B to the next
-   * @param wide two vectors, or only one
+   * @param bAt where the panel of B begins; its rows are one after the other
+   * @param wide whether the panel of B, and so the tile, is two vectors wide or only one
    */
   void multiply(
-      long k,
+      int k,
       MemorySegment a,
       long aAt,
       MemorySegment b,
       long bAt,
-      long bStride,
       MemorySegment c,
       long cAt,
       long cStride,

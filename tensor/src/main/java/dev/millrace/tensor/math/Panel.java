@@ -2,14 +2,36 @@ package dev.millrace.tensor.math;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorShuffle;
+import jdk.incubator.vector.VectorSpecies;
 
-/** Copies parts of a matrix into panels: {@code depth} lines of {@code width} elements. */
+/**
+ * Copies part of a matrix into a panel: {@code depth} lines of {@code width} elements, of which the
+ * first {@code used} are the matrix's and the others zero. A line is a piece of a row of the
+ * matrix, or with {@code transpose} of a column.
+ */
 final class Panel {
   private static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED;
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
+  private static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
+  private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
+  private static final VectorSpecies<Float> FOUR = FloatVector.SPECIES_128;
+
+  private static final VectorShuffle<Float> LOW_TWICE = VectorShuffle.fromValues(FOUR, 0, 0, 1, 1);
+  private static final VectorShuffle<Float> HIGH_TWICE = VectorShuffle.fromValues(FOUR, 2, 2, 3, 3);
+  private static final VectorShuffle<Float> LOW_PAIR = VectorShuffle.fromValues(FOUR, 0, 1, 0, 1);
+  private static final VectorShuffle<Float> HIGH_PAIR = VectorShuffle.fromValues(FOUR, 2, 3, 2, 3);
+  private static final VectorMask<Float> ODD =
+      VectorMask.fromValues(FOUR, false, true, false, true);
+  private static final VectorMask<Float> UPPER =
+      VectorMask.fromValues(FOUR, false, false, true, true);
 
   private Panel() {}
 
+  /** Offsets and strides are in bytes; {@code stride} leads from one row to the next. */
   static void pack(
       MemorySegment from,
       long at,
@@ -21,30 +43,149 @@ final class Panel {
       long toAt,
       int width,
       int bytes) {
-    long lineStep = transpose ? bytes : stride;
-    long elementStep = transpose ? stride : bytes;
-    if (bytes == 4) {
-      for (int p = 0; p < depth; p++) {
-        long q = toAt + (long) p * width * 4;
-        long f = at + p * lineStep;
-        for (int i = 0; i < used; i++) {
-          to.set(I32, q + i * 4L, from.get(I32, f + i * elementStep));
-        }
-        for (int i = used; i < width; i++) {
-          to.set(I32, q + i * 4L, 0);
-        }
+    if (bytes != 4 || used < width) {
+      plain(from, at, stride, transpose, depth, used, to, toAt, width, bytes);
+    } else if (transpose) {
+      // The last group of four may overlap the one before it.
+      for (int i = 0; i < width; i += 4) {
+        int row = Math.min(i, width - 4);
+        fourRows(from, at + row * stride, stride, depth, to, toAt + row * 4L, width * 4L);
+      }
+    } else if (width % S.length() == 0) {
+      for (int j = 0; j < width; j += S.length()) {
+        vectors(from, at + j * 4L, stride, depth, to, toAt + j * 4L, width * 4L);
       }
     } else {
-      for (int p = 0; p < depth; p++) {
-        long q = toAt + (long) p * width * 8;
-        long f = at + p * lineStep;
-        for (int i = 0; i < used; i++) {
-          to.set(I64, q + i * 8L, from.get(I64, f + i * elementStep));
-        }
-        for (int i = used; i < width; i++) {
-          to.set(I64, q + i * 8L, 0);
-        }
+      for (int j = 0; j < width; j += 4) {
+        int col = Math.min(j, width - 4);
+        fours(from, at + col * 4L, stride, depth, to, toAt + col * 4L, width * 4L);
       }
+    }
+  }
+
+  private static void vectors(
+      MemorySegment from,
+      long at,
+      long stride,
+      long depth,
+      MemorySegment to,
+      long toAt,
+      long step) {
+    for (long p = 0; p < depth; p++) {
+      FloatVector.fromMemorySegment(S, from, at + p * stride, ORDER)
+          .intoMemorySegment(to, toAt + p * step, ORDER);
+    }
+  }
+
+  private static void fours(
+      MemorySegment from,
+      long at,
+      long stride,
+      long depth,
+      MemorySegment to,
+      long toAt,
+      long step) {
+    for (long p = 0; p < depth; p++) {
+      FloatVector.fromMemorySegment(FOUR, from, at + p * stride, ORDER)
+          .intoMemorySegment(to, toAt + p * step, ORDER);
+    }
+  }
+
+  /** Four rows become four columns, four by four elements at a time. */
+  private static void fourRows(
+      MemorySegment from,
+      long at,
+      long stride,
+      long depth,
+      MemorySegment to,
+      long toAt,
+      long step) {
+    long whole = depth & -4;
+    for (long p = 0; p < whole; p += 4) {
+      long f = at + p * 4;
+      FloatVector a = FloatVector.fromMemorySegment(FOUR, from, f, ORDER);
+      FloatVector b = FloatVector.fromMemorySegment(FOUR, from, f + stride, ORDER);
+      FloatVector c = FloatVector.fromMemorySegment(FOUR, from, f + 2 * stride, ORDER);
+      FloatVector d = FloatVector.fromMemorySegment(FOUR, from, f + 3 * stride, ORDER);
+      FloatVector abLow = a.rearrange(LOW_TWICE).blend(b.rearrange(LOW_TWICE), ODD);
+      FloatVector abHigh = a.rearrange(HIGH_TWICE).blend(b.rearrange(HIGH_TWICE), ODD);
+      FloatVector cdLow = c.rearrange(LOW_TWICE).blend(d.rearrange(LOW_TWICE), ODD);
+      FloatVector cdHigh = c.rearrange(HIGH_TWICE).blend(d.rearrange(HIGH_TWICE), ODD);
+      long t = toAt + p * step;
+      abLow.blend(cdLow.rearrange(LOW_PAIR), UPPER).intoMemorySegment(to, t, ORDER);
+      abLow.rearrange(HIGH_PAIR).blend(cdLow, UPPER).intoMemorySegment(to, t + step, ORDER);
+      abHigh.blend(cdHigh.rearrange(LOW_PAIR), UPPER).intoMemorySegment(to, t + 2 * step, ORDER);
+      abHigh.rearrange(HIGH_PAIR).blend(cdHigh, UPPER).intoMemorySegment(to, t + 3 * step, ORDER);
+    }
+    for (int i = 0; i < 4; i++) {
+      for (long p = whole; p < depth; p++) {
+        to.set(I32, toAt + p * step + i * 4L, from.get(I32, at + i * stride + p * 4));
+      }
+    }
+  }
+
+  /** Writes the transposed of {@code rows} by {@code cols} floats; strides are in bytes. */
+  static void transpose(
+      MemorySegment from, long at, long stride, int rows, int cols, MemorySegment to, long step) {
+    int whole = rows & -4;
+    for (int i = 0; i < whole; i += 4) {
+      fourRows(from, at + i * stride, stride, cols, to, i * 4L, step);
+    }
+    for (int i = whole; i < rows; i++) {
+      column4(from, at + i * stride, 4, cols, to, i * 4L, step);
+    }
+  }
+
+  private static void plain(
+      MemorySegment from,
+      long at,
+      long stride,
+      boolean transpose,
+      int depth,
+      int used,
+      MemorySegment to,
+      long toAt,
+      int width,
+      int bytes) {
+    if (used < width) {
+      to.asSlice(toAt, (long) depth * width * bytes).fill((byte) 0);
+    }
+    long lineStep = transpose ? bytes : stride;
+    long elementStep = transpose ? stride : bytes;
+    for (int i = 0; i < used; i++) {
+      long f = at + i * elementStep;
+      long t = toAt + (long) i * bytes;
+      if (bytes == 4) {
+        column4(from, f, lineStep, depth, to, t, width * 4L);
+      } else {
+        column8(from, f, lineStep, depth, to, t, width * 8L);
+      }
+    }
+  }
+
+  private static void column4(
+      MemorySegment from,
+      long at,
+      long stride,
+      long depth,
+      MemorySegment to,
+      long toAt,
+      long step) {
+    for (long p = 0; p < depth; p++) {
+      to.set(I32, toAt + p * step, from.get(I32, at + p * stride));
+    }
+  }
+
+  private static void column8(
+      MemorySegment from,
+      long at,
+      long stride,
+      long depth,
+      MemorySegment to,
+      long toAt,
+      long step) {
+    for (long p = 0; p < depth; p++) {
+      to.set(I64, toAt + p * step, from.get(I64, at + p * stride));
     }
   }
 }

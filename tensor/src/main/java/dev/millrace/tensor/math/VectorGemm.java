@@ -11,7 +11,8 @@ import java.lang.foreign.MemorySegment;
  * C are computed from one panel of each.
  *
  * <p>A panel of A is as many rows as a tile has, stored column by column; a panel of B is as many
- * columns as a tile has, stored row by row.
+ * columns as a tile has, stored row by row. All panels lie in one piece of scratch memory: those of
+ * A, those of B, and a tile for results that do not fill one.
  */
 final class VectorGemm {
   /** Depth of a block: a panel of B of this depth stays in the first cache. */
@@ -23,7 +24,49 @@ final class VectorGemm {
   /** Panels of B in a block. */
   private static final int B_PANELS = 16;
 
-  private VectorGemm() {}
+  /** Up to so many columns, dot products beat tiles that would be mostly empty. */
+  private static final int FEW = 12;
+
+  private final Gemm g;
+  private final MemorySegment a;
+  private final MemorySegment b;
+  private final MemorySegment c;
+  private final GemmTile tile;
+  private final int bytes;
+
+  /** Depth of a block, and its columns of B and rows of A, in full panels. */
+  private final int depth;
+
+  private final int blockCols;
+  private final int blockRows;
+
+  private final long bAt;
+  private final long tileAt;
+  private final MemorySegment scratch;
+
+  private VectorGemm(
+      Gemm g,
+      MemorySegment a,
+      MemorySegment b,
+      MemorySegment c,
+      GemmTile tile,
+      int depth,
+      int blockRows,
+      int blockCols,
+      Buffer scratch) {
+    this.g = g;
+    this.a = a;
+    this.b = b;
+    this.c = c;
+    this.tile = tile;
+    this.bytes = tile.elementBytes();
+    this.depth = depth;
+    this.blockRows = blockRows;
+    this.blockCols = blockCols;
+    this.bAt = roundUp((long) blockRows * depth * bytes, 64);
+    this.tileAt = roundUp(bAt + (long) blockCols * depth * bytes, 64);
+    this.scratch = scratch.memory();
+  }
 
   /** Computes rows {@code i0} to {@code i1} and columns {@code j0} to {@code j1} of C. */
   static void multiply(
@@ -36,100 +79,174 @@ final class VectorGemm {
       int i1,
       int j0,
       int j1) {
+    if (g.type() == DType.FLOAT && !g.transB() && i1 - i0 <= 2) {
+      rows(g, a, b, c, accumulate, i0, i1, j0, j1);
+      return;
+    }
+    int few = g.transB() ? Math.min(i1 - i0, j1 - j0) : j1 - j0;
+    if (g.type() == DType.FLOAT && !g.transA() && few <= FEW) {
+      dots(g, a, b, c, accumulate, i0, i1, j0, j1);
+      return;
+    }
     GemmTile tile = g.type() == DType.FLOAT ? FloatTile.INSTANCE : DoubleTile.INSTANCE;
-    int bytes = tile.elementBytes();
-    int height = tile.rows();
-    int width = 2 * tile.lanes();
     // Equal blocks instead of full ones and a small rest.
     int blocks = (g.k() + DEPTH - 1) / DEPTH;
     int depth = (g.k() + blocks - 1) / blocks;
-    int aRows = Math.min(A_PANELS * height, roundUp(i1 - i0, height));
-    int bCols = Math.min(B_PANELS * width, roundUp(j1 - j0, width));
-    long bPanels = roundUp((long) aRows * depth * bytes, 64);
-    long tileAt = roundUp(bPanels + (long) bCols * depth * bytes, 64);
-    Buffer scratch = BufferPool.shared().allocate(tileAt + (long) height * width * bytes);
-    MemorySegment s = scratch.memory();
-    long aStride = (long) g.lda() * bytes;
-    long bStride = (long) g.ldb() * bytes;
-    long cStride = (long) g.ldc() * bytes;
+    int width = 2 * tile.lanes();
+    int blockRows = (int) Math.min(A_PANELS * tile.rows(), roundUp(i1 - i0, tile.rows()));
+    int blockCols = (int) Math.min(B_PANELS * width, roundUp(j1 - j0, width));
+    long elements = (long) (blockRows + blockCols) * depth + (long) tile.rows() * width;
+    Buffer scratch = BufferPool.shared().allocate(elements * tile.elementBytes() + 128);
     try {
-      for (int j = j0; j < j1; j += bCols) {
-        int cols = Math.min(bCols, j1 - j);
-        for (int p = 0; p < g.k(); p += depth) {
-          int d = Math.min(depth, g.k() - p);
-          boolean add = accumulate || p > 0;
-          for (int jj = 0; jj < cols; jj += width) {
-            long from =
-                g.transB()
-                    ? (j + jj) * bStride + (long) p * bytes
-                    : p * bStride + (long) (j + jj) * bytes;
-            Panel.pack(
-                b,
-                from,
-                bStride,
-                g.transB(),
-                d,
-                Math.min(width, cols - jj),
-                s,
-                bPanels + (long) jj * depth * bytes,
-                width,
-                bytes);
-          }
-          for (int i = i0; i < i1; i += aRows) {
-            int rows = Math.min(aRows, i1 - i);
-            for (int ii = 0; ii < rows; ii += height) {
-              long from =
-                  g.transA()
-                      ? p * aStride + (long) (i + ii) * bytes
-                      : (i + ii) * aStride + (long) p * bytes;
-              Panel.pack(
-                  a,
-                  from,
-                  aStride,
-                  !g.transA(),
-                  d,
-                  Math.min(height, rows - ii),
-                  s,
-                  (long) ii * depth * bytes,
-                  height,
-                  bytes);
-            }
-            for (int jj = 0; jj < cols; jj += width) {
-              for (int ii = 0; ii < rows; ii += height) {
-                int r = Math.min(height, rows - ii);
-                int w = Math.min(width, cols - jj);
-                boolean wide = w > tile.lanes();
-                long cAt = (i + ii) * cStride + (long) (j + jj) * bytes;
-                long aAt = (long) ii * depth * bytes;
-                long bAt = bPanels + (long) jj * depth * bytes;
-                if (r == height && !add && w % tile.lanes() == 0) {
-                  tile.multiply(d, s, aAt, s, bAt, (long) width * bytes, c, cAt, cStride, wide);
-                } else {
-                  tile.multiply(
-                      d,
-                      s,
-                      aAt,
-                      s,
-                      bAt,
-                      (long) width * bytes,
-                      s,
-                      tileAt,
-                      (long) width * bytes,
-                      wide);
-                  tile.store(s, tileAt, (long) width * bytes, c, cAt, cStride, r, w, add);
-                }
-              }
-            }
-          }
-        }
-      }
+      new VectorGemm(g, a, b, c, tile, depth, blockRows, blockCols, scratch)
+          .multiply(accumulate, i0, i1, j0, j1);
     } finally {
       scratch.release();
     }
   }
 
-  private static int roundUp(int n, int unit) {
-    return (n + unit - 1) / unit * unit;
+  private static void rows(
+      Gemm g,
+      MemorySegment a,
+      MemorySegment b,
+      MemorySegment c,
+      boolean accumulate,
+      int i0,
+      int i1,
+      int j0,
+      int j1) {
+    for (int i = i0; i < i1; i++) {
+      long aAt = 4L * i * (g.transA() ? 1 : g.lda());
+      long aStride = 4L * (g.transA() ? g.lda() : 1);
+      long cAt = 4L * ((long) i * g.ldc() + j0);
+      RowGemm.multiply(
+          g.k(), j1 - j0, a, aAt, aStride, b, 4L * j0, 4L * g.ldb(), c, cAt, accumulate);
+    }
+  }
+
+  /** Few columns: B is transposed unless it is already or has one column only. */
+  private static void dots(
+      Gemm g,
+      MemorySegment a,
+      MemorySegment b,
+      MemorySegment c,
+      boolean accumulate,
+      int i0,
+      int i1,
+      int j0,
+      int j1) {
+    long aStride = 4L * g.lda();
+    long bStride = 4L * g.ldb();
+    long cStride = 4L * g.ldc();
+    long aAt = i0 * aStride;
+    long cAt = i0 * cStride + 4L * j0;
+    if (g.transB() || g.ldb() == 1) {
+      DotGemm.multiply(
+          g.k(),
+          i1 - i0,
+          j1 - j0,
+          a,
+          aAt,
+          aStride,
+          b,
+          g.transB() ? j0 * bStride : 4L * j0,
+          bStride,
+          c,
+          cAt,
+          cStride,
+          accumulate);
+      return;
+    }
+    long stride = roundUp(g.k(), 16) * 4;
+    Buffer scratch = BufferPool.shared().allocate(stride * (j1 - j0));
+    try {
+      Panel.transpose(b, 4L * j0, bStride, g.k(), j1 - j0, scratch.memory(), stride);
+      DotGemm.multiply(
+          g.k(),
+          i1 - i0,
+          j1 - j0,
+          a,
+          aAt,
+          aStride,
+          scratch.memory(),
+          0,
+          stride,
+          c,
+          cAt,
+          cStride,
+          accumulate);
+    } finally {
+      scratch.release();
+    }
+  }
+
+  private void multiply(boolean accumulate, int i0, int i1, int j0, int j1) {
+    for (int j = j0; j < j1; j += blockCols) {
+      int cols = Math.min(blockCols, j1 - j);
+      for (int p = 0; p < g.k(); p += depth) {
+        int d = Math.min(depth, g.k() - p);
+        packB(p, d, j, cols);
+        for (int i = i0; i < i1; i += blockRows) {
+          int rows = Math.min(blockRows, i1 - i);
+          packA(p, d, i, rows);
+          tiles(d, i, rows, j, cols, accumulate || p > 0);
+        }
+      }
+    }
+  }
+
+  private void packA(int p, int d, int i, int rows) {
+    long stride = (long) g.lda() * bytes;
+    int height = tile.rows();
+    for (int ii = 0; ii < rows; ii += height) {
+      long at =
+          g.transA() ? p * stride + (long) (i + ii) * bytes : (i + ii) * stride + (long) p * bytes;
+      int used = Math.min(height, rows - ii);
+      Panel.pack(a, at, stride, !g.transA(), d, used, scratch, panelA(ii), height, bytes);
+    }
+  }
+
+  private void packB(int p, int d, int j, int cols) {
+    long stride = (long) g.ldb() * bytes;
+    int width = 2 * tile.lanes();
+    for (int jj = 0; jj < cols; jj += width) {
+      long at =
+          g.transB() ? (j + jj) * stride + (long) p * bytes : p * stride + (long) (j + jj) * bytes;
+      int used = Math.min(width, cols - jj);
+      int panelWidth = used > tile.lanes() ? width : tile.lanes();
+      Panel.pack(b, at, stride, g.transB(), d, used, scratch, panelB(jj), panelWidth, bytes);
+    }
+  }
+
+  private void tiles(int d, int i, int rows, int j, int cols, boolean add) {
+    long stride = (long) g.ldc() * bytes;
+    int height = tile.rows();
+    int lanes = tile.lanes();
+    long tileStride = 2L * lanes * bytes;
+    for (int jj = 0; jj < cols; jj += 2 * lanes) {
+      int w = Math.min(2 * lanes, cols - jj);
+      boolean wide = w > lanes;
+      for (int ii = 0; ii < rows; ii += height) {
+        int h = Math.min(height, rows - ii);
+        long at = (i + ii) * stride + (long) (j + jj) * bytes;
+        if (h == height && w % lanes == 0 && !add) {
+          tile.multiply(d, scratch, panelA(ii), scratch, panelB(jj), c, at, stride, wide);
+        } else {
+          tile.multiply(
+              d, scratch, panelA(ii), scratch, panelB(jj), scratch, tileAt, tileStride, wide);
+          tile.store(scratch, tileAt, tileStride, c, at, stride, h, w, add);
+        }
+      }
+    }
+  }
+
+  /** Where the panel of A begins that holds row {@code ii} of the block. */
+  private long panelA(int ii) {
+    return (long) ii * depth * bytes;
+  }
+
+  private long panelB(int jj) {
+    return bAt + (long) jj * depth * bytes;
   }
 
   private static long roundUp(long n, int unit) {

@@ -1,0 +1,143 @@
+package dev.millrace.tensor.math;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * Products of floats with few columns (or few rows) whose two matrices are both read along the
+ * inner dimension: each element of C is the dot product of a row of A and a row of the transposed
+ * B. Nothing is packed, so a product of a matrix and a vector reads the matrix once. Four rows and
+ * two columns are computed at a time.
+ */
+final class DotGemm {
+  private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
+  private static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
+  private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+  private DotGemm() {}
+
+  /**
+   * Computes {@code rows} by {@code cols} elements of C. Offsets and strides are in bytes; {@code
+   * bStride} leads from one column of the product to the next.
+   */
+  static void multiply(
+      int k,
+      int rows,
+      int cols,
+      MemorySegment a,
+      long aAt,
+      long aStride,
+      MemorySegment b,
+      long bAt,
+      long bStride,
+      MemorySegment c,
+      long cAt,
+      long cStride,
+      boolean add) {
+    for (int i = 0; i < rows; i += 4) {
+      for (int j = 0; j < cols; j += 2) {
+        // What lies beyond the edge is the last row or column once more.
+        long a0 = aAt + i * aStride;
+        long a1 = aAt + Math.min(i + 1, rows - 1) * aStride;
+        long a2 = aAt + Math.min(i + 2, rows - 1) * aStride;
+        long a3 = aAt + Math.min(i + 3, rows - 1) * aStride;
+        long b0 = bAt + j * bStride;
+        long b1 = bAt + Math.min(j + 1, cols - 1) * bStride;
+        long at = cAt + i * cStride + j * 4L;
+        tile(k, a, a0, a1, a2, a3, b, b0, b1, c, at, cStride, rows - i, cols - j, add);
+      }
+    }
+  }
+
+  private static void tile(
+      int k,
+      MemorySegment a,
+      long a0,
+      long a1,
+      long a2,
+      long a3,
+      MemorySegment b,
+      long b0,
+      long b1,
+      MemorySegment c,
+      long cAt,
+      long cStride,
+      int rows,
+      int cols,
+      boolean add) {
+    FloatVector c00 = FloatVector.zero(S);
+    FloatVector c01 = FloatVector.zero(S);
+    FloatVector c10 = FloatVector.zero(S);
+    FloatVector c11 = FloatVector.zero(S);
+    FloatVector c20 = FloatVector.zero(S);
+    FloatVector c21 = FloatVector.zero(S);
+    FloatVector c30 = FloatVector.zero(S);
+    FloatVector c31 = FloatVector.zero(S);
+    int whole = S.loopBound(k);
+    for (int p = 0; p < whole; p += S.length()) {
+      long q = p * 4L;
+      FloatVector x = FloatVector.fromMemorySegment(S, b, b0 + q, ORDER);
+      FloatVector y = FloatVector.fromMemorySegment(S, b, b1 + q, ORDER);
+      FloatVector r = FloatVector.fromMemorySegment(S, a, a0 + q, ORDER);
+      c00 = r.fma(x, c00);
+      c01 = r.fma(y, c01);
+      r = FloatVector.fromMemorySegment(S, a, a1 + q, ORDER);
+      c10 = r.fma(x, c10);
+      c11 = r.fma(y, c11);
+      r = FloatVector.fromMemorySegment(S, a, a2 + q, ORDER);
+      c20 = r.fma(x, c20);
+      c21 = r.fma(y, c21);
+      r = FloatVector.fromMemorySegment(S, a, a3 + q, ORDER);
+      c30 = r.fma(x, c30);
+      c31 = r.fma(y, c31);
+    }
+    if (whole < k) {
+      long q = whole * 4L;
+      VectorMask<Float> mask = S.indexInRange(whole, k);
+      FloatVector x = FloatVector.fromMemorySegment(S, b, b0 + q, ORDER, mask);
+      FloatVector y = FloatVector.fromMemorySegment(S, b, b1 + q, ORDER, mask);
+      FloatVector r = FloatVector.fromMemorySegment(S, a, a0 + q, ORDER, mask);
+      c00 = r.fma(x, c00);
+      c01 = r.fma(y, c01);
+      r = FloatVector.fromMemorySegment(S, a, a1 + q, ORDER, mask);
+      c10 = r.fma(x, c10);
+      c11 = r.fma(y, c11);
+      r = FloatVector.fromMemorySegment(S, a, a2 + q, ORDER, mask);
+      c20 = r.fma(x, c20);
+      c21 = r.fma(y, c21);
+      r = FloatVector.fromMemorySegment(S, a, a3 + q, ORDER, mask);
+      c30 = r.fma(x, c30);
+      c31 = r.fma(y, c31);
+    }
+    float s00 = c00.reduceLanes(VectorOperators.ADD);
+    float s01 = c01.reduceLanes(VectorOperators.ADD);
+    float s10 = c10.reduceLanes(VectorOperators.ADD);
+    float s11 = c11.reduceLanes(VectorOperators.ADD);
+    float s20 = c20.reduceLanes(VectorOperators.ADD);
+    float s21 = c21.reduceLanes(VectorOperators.ADD);
+    float s30 = c30.reduceLanes(VectorOperators.ADD);
+    float s31 = c31.reduceLanes(VectorOperators.ADD);
+    pair(c, cAt, s00, s01, cols, add);
+    if (rows > 1) {
+      pair(c, cAt + cStride, s10, s11, cols, add);
+    }
+    if (rows > 2) {
+      pair(c, cAt + 2 * cStride, s20, s21, cols, add);
+    }
+    if (rows > 3) {
+      pair(c, cAt + 3 * cStride, s30, s31, cols, add);
+    }
+  }
+
+  private static void pair(MemorySegment c, long at, float x, float y, int cols, boolean add) {
+    c.set(F32, at, add ? c.get(F32, at) + x : x);
+    if (cols > 1) {
+      c.set(F32, at + 4, add ? c.get(F32, at + 4) + y : y);
+    }
+  }
+}
