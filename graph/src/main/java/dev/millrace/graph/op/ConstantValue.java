@@ -1,114 +1,162 @@
 package dev.millrace.graph.op;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.Map;
 
 /**
  * Values known while a graph is built. Only small, cheap things are followed: constants, and the
  * arithmetic on shapes that gradients and reshapes are full of.
+ *
+ * <p>Of a shape often only some dimensions are known. Such a vector is carried through the ops that
+ * merely move elements about, with -1 for what is not known: no dimension is that.
  */
 final class ConstantValue {
   private static final int MAX_DEPTH = 12;
   private static final long MAX_ELEMENTS = 1024;
 
+  /**
+   * The ops that move elements about, with how many of their inputs are moved: so many from the
+   * first one on, or all but so many at the end. The others say where to, and must be known.
+   */
+  private static final Map<String, Integer> MOVERS =
+      Map.of(
+          "Identity", 1,
+          "Cast", 1,
+          "Reshape", 1,
+          "ExpandDims", 1,
+          "Squeeze", 1,
+          "Unpack", 1,
+          "Slice", 1,
+          "StridedSlice", 1,
+          "GatherV2", 1,
+          "ConcatV2", -1);
+
+  /** A value; if it is not {@code exact}, its elements that are -1 may be anything. */
+  private record Known(Tensor value, boolean exact) {}
+
   private ConstantValue() {}
 
   /** The value of {@code out}, or null if it is not known now. Not owned by the caller. */
   static Tensor of(Output out) {
-    return of(out, 0);
+    Known k = known(out, 0);
+    return k != null && k.exact ? k.value : null;
   }
 
-  private static Tensor of(Output out, int depth) {
+  /** The dimensions a vector describes, unknown ones as such, or null if not even its length is. */
+  static Shape asShape(Output out) {
+    Known k = known(out, 0);
+    if (k == null || k.value.shape().rank() != 1 || !DType.INDEX.contains(k.value.dtype())) {
+      return null;
+    }
+    long[] d = k.value.toLongs();
+    for (int i = 0; i < d.length; i++) {
+      d[i] = Math.max(d[i], Shape.UNKNOWN);
+    }
+    return Shape.of(d);
+  }
+
+  private static Known known(Output out, int depth) {
     if (out == null || depth > MAX_DEPTH) {
       return null;
     }
     Node n = out.node();
     switch (n.op().name()) {
       case "Const":
-        return n.tensorAttr("value");
-      case "Shape":
-        return n.input(0).shape().isKnown()
-            ? dims(n.input(0).shape(), n.typeAttr("out_type"))
-            : null;
+        return new Known(n.tensorAttr("value"), true);
+      case "Shape", "ShapeN":
+        Shape s = n.input(out.index()).shape();
+        return s.hasRank() ? new Known(dims(s, out.dtype()), s.isKnown()) : null;
       case "Rank":
-        return n.input(0).shape().hasRank() ? Tensor.scalar(n.input(0).shape().rank()) : null;
+        Shape ranked = n.input(0).shape();
+        return ranked.hasRank() ? new Known(Tensor.scalar(ranked.rank()), true) : null;
       case "Size":
-        return n.input(0).shape().isKnown()
-            ? scalar(n.input(0).shape().elements(), n.typeAttr("out_type"))
-            : null;
+        Shape sized = n.input(0).shape();
+        return sized.isKnown() ? new Known(scalar(sized.elements(), out.dtype()), true) : null;
       default:
-        break;
+        return isFollowed(out) ? computed(out, depth) : null;
     }
-    if (n.op().isStateful()
-        || n.op().isAsync()
-        || n.op().role() != Op.Role.ORDINARY
-        || n.inputCount() == 0
-        || !out.shape().isKnown()
-        || out.shape().elements() > MAX_ELEMENTS) {
-      return null;
-    }
-    Tensor[] in = new Tensor[n.inputCount()];
-    for (int i = 0; i < in.length; i++) {
-      if (n.input(i) == null || n.input(i).isRef()) {
-        return null;
-      }
-      in[i] = of(n.input(i), depth + 1);
-      if (in[i] == null || in[i].elements() > MAX_ELEMENTS) {
-        return null;
-      }
-    }
-    return Eager.run(n, in)[out.index()].guarded();
   }
 
-  /** The dimensions a vector describes, unknown ones as such, or null if not even its length is. */
-  static Shape asShape(Output out) {
-    return asShape(out, 0);
-  }
-
-  private static Shape asShape(Output out, int depth) {
-    if (out == null || depth > MAX_DEPTH) {
-      return null;
-    }
-    Tensor t = of(out);
-    if (t != null) {
-      if (t.shape().rank() != 1) {
-        return null;
-      }
-      long[] d = t.toLongs();
-      for (int i = 0; i < d.length; i++) {
-        d[i] = Math.max(d[i], Shape.UNKNOWN);
-      }
-      return Shape.of(d);
-    }
+  private static boolean isFollowed(Output out) {
     Node n = out.node();
-    switch (n.op().name()) {
-      case "Shape":
-        return n.input(0).shape();
-      case "Identity", "Cast":
-        return asShape(n.input(0), depth + 1);
-      case "Pack":
-        long[] d = new long[n.inputCount()];
-        for (int i = 0; i < d.length; i++) {
-          Tensor e = of(n.input(i));
-          d[i] = e == null || e.elements() != 1 ? Shape.UNKNOWN : Math.max(e.longAt(0), -1);
-        }
-        return Shape.of(d);
-      case "ConcatV2":
-        Shape all = Shape.scalar();
-        for (int i = 0; i < n.inputCount() - 1; i++) {
-          Shape part = asShape(n.input(i), depth + 1);
-          if (part == null) {
-            return null;
-          }
-          all = all.concat(part);
-        }
-        return all;
-      default:
+    return !n.op().isStateful()
+        && !n.op().isAsync()
+        && n.op().role() == Op.Role.ORDINARY
+        && n.inputCount() > 0
+        && out.shape().isKnown()
+        && out.shape().elements() <= MAX_ELEMENTS;
+  }
+
+  private static Known computed(Output out, int depth) {
+    Node n = out.node();
+    int moved = moved(n, out.dtype());
+    Tensor[] in = new Tensor[n.inputCount()];
+    boolean exact = true;
+    for (int i = 0; i < in.length; i++) {
+      Output input = n.input(i);
+      if (input == null || input.isRef()) {
         return null;
+      }
+      Known k = known(input, depth + 1);
+      if (k == null && moved > 1 && input.shape().isKnown()) {
+        // One of several parts: the others may be worth knowing.
+        k = new Known(unknown(input), false);
+      }
+      if (k == null || k.value.elements() > MAX_ELEMENTS || !(k.exact || i < moved)) {
+        return null;
+      }
+      exact &= k.exact;
+      in[i] = k.value;
     }
+    Tensor value = run(n, in, out.index());
+    return value == null ? null : new Known(value, exact || isComplete(value));
+  }
+
+  private static Tensor run(Node n, Tensor[] in, int index) {
+    try {
+      Tensor[] results = Eager.run(n, in);
+      for (Tensor t : results) {
+        t.guarded();
+      }
+      return results[index];
+    } catch (MillraceException e) {
+      // It is for the step that runs the node, if any does, to fail.
+      return null;
+    }
+  }
+
+  /** How many of a node's inputs, from the first on, are elements that it only moves. */
+  private static int moved(Node n, DType type) {
+    if (!DType.INDEX.contains(type)) {
+      return 0;
+    }
+    if (n.op().name().equals("Pack")) {
+      return n.inputCount();
+    }
+    int moved = MOVERS.getOrDefault(n.op().name(), 0);
+    return moved < 0 ? n.inputCount() + moved : moved;
+  }
+
+  private static boolean isComplete(Tensor t) {
+    for (long i = 0; i < t.elements(); i++) {
+      if (t.longAt(i) == Shape.UNKNOWN) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static Tensor unknown(Output out) {
+    Tensor t = Tensor.allocate(out.dtype(), out.shape());
+    for (long i = 0; i < t.elements(); i++) {
+      t.setLong(i, Shape.UNKNOWN);
+    }
+    return t;
   }
 
   private static Tensor dims(Shape s, DType type) {
