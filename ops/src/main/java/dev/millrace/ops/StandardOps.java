@@ -6,6 +6,7 @@ import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.nn.NnOps;
+import dev.millrace.ops.random.RandomOps;
 import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.train.TrainOps;
 import dev.millrace.ops.transfer.TransferOps;
@@ -16,7 +17,14 @@ import java.util.stream.Stream;
 public final class StandardOps {
   /** Every family's list. */
   public static final List<Op> ALL =
-      Stream.of(ArrayOps.ALL, MathOps.ALL, NnOps.ALL, StateOps.ALL, TrainOps.ALL, TransferOps.ALL)
+      Stream.of(
+              ArrayOps.ALL,
+              MathOps.ALL,
+              NnOps.ALL,
+              RandomOps.ALL,
+              StateOps.ALL,
+              TrainOps.ALL,
+              TransferOps.ALL)
           .flatMap(List::stream)
           .toList();
 

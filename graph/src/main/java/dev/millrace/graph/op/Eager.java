@@ -28,8 +28,13 @@ public final class Eager implements KernelContext {
 
   /** Likewise, with state to work on. */
   public static Tensor[] run(Node node, Resources resources, Tensor... inputs) {
+    return run(node, node.op().kernelFor(node), resources, inputs);
+  }
+
+  /** Likewise, with a kernel that was made for the node before and may have a state. */
+  public static Tensor[] run(Node node, Kernel kernel, Resources resources, Tensor... inputs) {
     Eager e = new Eager(node, inputs, resources);
-    node.op().kernelFor(node).compute(e);
+    kernel.compute(e);
     if (e.failure != null) {
       throw e.failure;
     }
