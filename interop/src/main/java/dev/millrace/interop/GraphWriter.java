@@ -60,8 +60,14 @@ public final class GraphWriter {
     return add(name, "Placeholder", Map.of("dtype", dtype, "shape", shape));
   }
 
-  public String constant(String name, Tensor value) {
-    return add(name, "Const", Map.of("value", value, "dtype", value.dtype()));
+  public String constant(String name, Tensor value, String... controls) {
+    return add(name, "Const", Map.of("value", value, "dtype", value.dtype()), controls);
+  }
+
+  /** The Merge at the head of a loop; {@code next} is written later, by its body. */
+  public String merge(String name, String enter, String next) {
+    outputs.put(next, List.of(type(enter)));
+    return add(name, "Merge", Map.of(), enter, next);
   }
 
   /**

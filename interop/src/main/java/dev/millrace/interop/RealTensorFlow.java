@@ -2,12 +2,14 @@ package dev.millrace.interop;
 
 import static dev.millrace.interop.TensorFlowLibrary.POINTER;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.OpList;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.util.ArrayList;
@@ -24,6 +26,9 @@ import java.util.Map;
 public final class RealTensorFlow implements AutoCloseable {
   private static final MethodHandle VERSION = TensorFlowLibrary.function("TF_Version", POINTER);
   private static final MethodHandle OPS = TensorFlowLibrary.function("TF_GetAllOpList", POINTER);
+
+  private static final MethodHandle KERNELS =
+      TensorFlowLibrary.function("TF_GetRegisteredKernelsForOp", POINTER, POINTER, POINTER);
 
   private final NativeGraph graph;
   private final SessionOptions options;
@@ -58,6 +63,20 @@ public final class RealTensorFlow implements AutoCloseable {
       return OpList.parseFrom(bytes.toArray());
     } catch (InvalidProtocolBufferException e) {
       throw new IllegalStateException(e);
+    }
+  }
+
+  /** The kernels TensorFlow has for an op: a serialized {@code KernelList}. */
+  public static ByteString kernels(String op) {
+    try (Arena arena = Arena.ofConfined();
+        Status status = new Status()) {
+      MemorySegment name = arena.allocateFrom(op);
+      MemorySegment list =
+          TensorFlowLibrary.get(() -> (MemorySegment) KERNELS.invokeExact(name, status.handle()));
+      status.check();
+      try (NativeBytes bytes = NativeBytes.ofHandle(list)) {
+        return ByteString.copyFrom(bytes.toArray());
+      }
     }
   }
 

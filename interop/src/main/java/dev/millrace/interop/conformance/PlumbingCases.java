@@ -1,0 +1,108 @@
+package dev.millrace.interop.conformance;
+
+import dev.millrace.base.Code;
+import dev.millrace.interop.conformance.Values.Domain;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+import java.util.Set;
+
+/** Ops that pass values on, convert them, check them or draw them at random. */
+public final class PlumbingCases extends CaseTable {
+  PlumbingCases() {
+    for (String op : List.of("Identity", "Snapshot", "StopGradient", "PreventGradient")) {
+      for (DType dtype : Kernels.types(op, "T")) {
+        op(op, any(dtype, 2, 3)).noGradient();
+      }
+      op(op, floats()).noGradient();
+      op(op, floats(0)).noGradient();
+    }
+    op("Identity", doubles(2, 3));
+    op("IdentityN", floats(2), any(DType.INT32, 3), any(DType.STRING, 1)).noGradient();
+    op("PlaceholderWithDefault", floats(2, 3)).with("shape", Shape.of(-1, 3));
+    op("ControlTrigger");
+    op("NoOp");
+    casts();
+    checks();
+    random();
+    stateless();
+  }
+
+  private void casts() {
+    Set<DType> types = Set.copyOf(Kernels.TESTED);
+    for (DType from : Kernels.TESTED) {
+      for (DType to : Kernels.TESTED) {
+        if (from != DType.STRING && to != DType.STRING && types.contains(to)) {
+          boolean wraps = from.isFloating() && to.isUnsigned();
+          // What a negative fraction becomes as an unsigned number is not defined in C++.
+          Domain domain = wraps ? Domain.POSITIVE : Domain.ANY;
+          op("Cast", values.of(domain, from, Shape.of(3, 7))).with("DstT", to);
+        }
+      }
+    }
+    op("Cast", floats(0)).with("DstT", DType.INT32);
+    op("Cast", floats()).with("DstT", DType.DOUBLE);
+    op("Cast", Tensor.vector(-2.7f, -0.5f, 0.5f, 2.7f, 1e6f)).with("DstT", DType.INT32);
+    op("Cast", Tensor.vector(300, -1, 65536, 127)).with("DstT", DType.UINT8);
+    op("Cast", Tensor.vector(300, -1, 65536, 128)).with("DstT", DType.INT8);
+    op("Cast", values.of(Domain.SPECIAL, DType.FLOAT, Shape.of(50))).with("DstT", DType.BOOL);
+    op("Cast", values.of(Domain.SPECIAL, DType.FLOAT, Shape.of(50))).with("DstT", DType.HALF);
+    op("Cast", values.of(Domain.SPECIAL, DType.DOUBLE, Shape.of(50))).with("DstT", DType.BFLOAT16);
+    op("Cast", Tensor.vector(1.0009765f, 3.14159f, 65520f, 1e-5f)).with("DstT", DType.HALF);
+    op("Cast", Tensor.vector(1.00390625f, 1.01171875f, 3.14159f)).with("DstT", DType.BFLOAT16);
+  }
+
+  private void checks() {
+    for (DType dtype : Kernels.types("CheckNumerics", "T")) {
+      op("CheckNumerics", any(dtype, 3)).with("message", "here");
+    }
+    op("CheckNumerics", Tensor.vector(1f, Float.NaN))
+        .with("message", "here")
+        .fails(Code.INVALID_ARGUMENT);
+    op("CheckNumerics", Tensor.vector(1f, Float.NEGATIVE_INFINITY))
+        .with("message", "here")
+        .fails(Code.INVALID_ARGUMENT);
+    op("Assert", Tensor.scalar(true), floats(2));
+    op("Assert", Tensor.scalar(false), floats(2), any(DType.STRING, 1))
+        .fails(Code.INVALID_ARGUMENT);
+    op("Print", floats(2), floats(3)).with("message", "").with("first_n", 0);
+  }
+
+  private void random() {
+    for (String op : List.of("RandomUniform", "RandomStandardNormal", "TruncatedNormal")) {
+      for (DType dtype : Kernels.types(op, "dtype")) {
+        op(op, ints(3, 4)).fixed(0).with("dtype", dtype).random();
+      }
+      op(op, longs(0, 2)).fixed(0).with("dtype", DType.FLOAT).random();
+      op(op, ints()).fixed(0).with("dtype", DType.FLOAT).with("seed", 5).random();
+      op(op, ints(-1)).with("dtype", DType.FLOAT).fails(Code.INVALID_ARGUMENT);
+    }
+    op("RandomUniformInt", ints(5), scalar(0), scalar(9)).fixed(0).random();
+    op("RandomUniformInt", ints(5), Tensor.scalar(-3L), Tensor.scalar(9L)).fixed(0).random();
+    op("RandomUniformInt", ints(5), scalar(3), scalar(3)).fails(Code.INVALID_ARGUMENT);
+    // With an empty range there is nothing left to chance.
+    op("RandomUniformInt", ints(5), scalar(3), scalar(4)).fixed(0);
+    Tensor one = Tensor.scalar(1f);
+    op("ParameterizedTruncatedNormal", ints(6), Tensor.scalar(0f), one, Tensor.scalar(-1f), one)
+        .fixed(0)
+        .random();
+    op("RandomShuffle", floats(5, 2)).random();
+    op("RandomShuffle", Values.filled(DType.INT32, 3, 4));
+    op("Multinomial", floats(2, 4), scalar(5)).fixed(1).random();
+    op("Multinomial", floats(2, 4), scalar(5)).fixed(1).with("output_dtype", DType.INT32).random();
+  }
+
+  /** The ones whose every bit follows from the seed. */
+  private void stateless() {
+    for (String op :
+        List.of("StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal")) {
+      op(op, ints(3, 4), longs(1, 2)).fixed(0).slack(8);
+      op(op, ints(1001), ints(7, -3)).fixed(0).slack(8);
+      op(op, ints(5), longs(0, 0)).fixed(0).with("dtype", DType.DOUBLE).slack(8);
+      op(op, ints(9), longs(3, 4)).fixed(0).with("dtype", DType.HALF);
+      op(op, ints(0), longs(3, 4)).fixed(0);
+      op(op, ints(3), longs(3)).fails(Code.INVALID_ARGUMENT);
+    }
+  }
+}

@@ -1,0 +1,137 @@
+package dev.millrace.interop.conformance;
+
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * Random tensors for cases, the same for the same seed. Floating values are multiples of 1/64 that
+ * every floating type holds exactly, unless said otherwise; nothing is denormal, which TensorFlow
+ * takes for zero.
+ */
+final class Values {
+  private static final double[] SPECIAL = {
+    Double.NaN,
+    Double.POSITIVE_INFINITY,
+    Double.NEGATIVE_INFINITY,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -2.5,
+    1e4,
+    -1e4,
+    3.0
+  };
+
+  private final Random random;
+
+  Values(long seed) {
+    random = new Random(seed);
+  }
+
+  /** What numbers an op is given. */
+  enum Domain {
+    /** Between -2 and 2, or small integers of either sign where the type has them. */
+    ANY,
+    /** Above 0. */
+    POSITIVE,
+    /** Anything but 0. */
+    NONZERO,
+    /** Between -0.9 and 0.9. */
+    FRACTION,
+    /** All different, and so far apart that a finite difference changes no order. */
+    DISTINCT,
+    /** NaN, both infinities, both zeros, halves, large numbers. */
+    SPECIAL
+  }
+
+  Tensor any(DType dtype, long... dims) {
+    return of(Domain.ANY, dtype, Shape.of(dims));
+  }
+
+  Tensor of(Domain domain, DType dtype, Shape shape) {
+    int n = (int) shape.elements();
+    if (dtype == DType.STRING) {
+      String[] words = new String[n];
+      for (int i = 0; i < n; i++) {
+        words[i] = "w" + random.nextInt(5);
+      }
+      return Tensor.of(shape, words);
+    }
+    Tensor t = Tensor.allocate(dtype, shape);
+    List<Integer> order = new ArrayList<>();
+    for (int i = 0; i < n; i++) {
+      order.add(i);
+    }
+    Collections.shuffle(order, random);
+    for (int i = 0; i < n; i++) {
+      if (dtype == DType.BOOL) {
+        t.setLong(i, random.nextInt(2));
+      } else if (dtype.isFloating()) {
+        t.setDouble(i, real(domain, order.get(i), n));
+      } else {
+        t.setLong(i, whole(domain, dtype, order.get(i), n));
+      }
+    }
+    return t;
+  }
+
+  private double real(Domain domain, int rank, int n) {
+    return switch (domain) {
+      case ANY -> (random.nextInt(257) - 128) / 64.0;
+      case POSITIVE -> (1 + random.nextInt(128)) / 64.0;
+      case NONZERO -> (1 + random.nextInt(128)) / 64.0 * (random.nextBoolean() ? 1 : -1);
+      case FRACTION -> (random.nextInt(115) - 57) / 64.0;
+      case DISTINCT -> (rank - n / 2) / 8.0 + 1 / 64.0;
+      case SPECIAL -> SPECIAL[random.nextInt(SPECIAL.length)];
+    };
+  }
+
+  private long whole(Domain domain, DType dtype, int rank, int n) {
+    boolean unsigned = dtype.isUnsigned();
+    return switch (domain) {
+      case ANY, FRACTION, SPECIAL -> random.nextInt(9) - (unsigned ? 0 : 4);
+      case POSITIVE -> 1 + random.nextInt(5);
+      case NONZERO -> (1 + random.nextInt(5)) * (unsigned || random.nextBoolean() ? 1 : -1);
+      case DISTINCT -> unsigned ? rank : rank - n / 2;
+    };
+  }
+
+  /** Integers from {@code low} to below {@code high}. */
+  Tensor between(DType dtype, int low, int high, long... dims) {
+    Tensor t = Tensor.allocate(dtype, Shape.of(dims));
+    for (long i = 0; i < t.elements(); i++) {
+      t.setLong(i, low + random.nextInt(high - low));
+    }
+    return t;
+  }
+
+  /** Rows that are each a probability distribution. */
+  Tensor distributions(DType dtype, long rows, int classes) {
+    Tensor t = Tensor.allocate(dtype, Shape.of(rows, classes));
+    for (long r = 0; r < rows; r++) {
+      double left = 1;
+      for (int c = 0; c < classes; c++) {
+        double p = c == classes - 1 ? left : left / 2;
+        t.setDouble(r * classes + c, p);
+        left -= p;
+      }
+    }
+    return t;
+  }
+
+  /** The same number in every element. */
+  static Tensor filled(DType dtype, double value, long... dims) {
+    Tensor t = Tensor.allocate(dtype, Shape.of(dims));
+    for (long i = 0; i < t.elements(); i++) {
+      t.setDouble(i, value);
+    }
+    return t;
+  }
+}
