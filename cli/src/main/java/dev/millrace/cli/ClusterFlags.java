@@ -1,0 +1,75 @@
+package dev.millrace.cli;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.TaskId;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import picocli.CommandLine.Option;
+
+/**
+ * Which cluster and which task of it this process is: by TensorFlow's usual flags, with {@code _}
+ * or {@code -}, or by the environment variables of the same names.
+ */
+final class ClusterFlags {
+  @Option(
+      names = {"--ps_hosts", "--ps-hosts"},
+      paramLabel = "HOST:PORT,...",
+      description = "The addresses of the parameter servers.")
+  String psHosts = System.getenv("PS_HOSTS");
+
+  @Option(
+      names = {"--worker_hosts", "--worker-hosts"},
+      paramLabel = "HOST:PORT,...",
+      description = "The addresses of the workers.")
+  String workerHosts = System.getenv("WORKER_HOSTS");
+
+  @Option(
+      names = "--cluster",
+      paramLabel = "JOB=HOST:PORT,...",
+      description = "The addresses of a job of any name; may be given several times.")
+  Map<String, String> jobs = new LinkedHashMap<>();
+
+  @Option(
+      names = {"--job_name", "--job-name"},
+      paramLabel = "JOB",
+      description = "The job this process belongs to.")
+  String jobName = System.getenv("JOB_NAME");
+
+  @Option(
+      names = {"--task_index", "--task-index"},
+      paramLabel = "N",
+      description = "The number of this process in its job.")
+  Integer taskIndex =
+      System.getenv("TASK_INDEX") == null ? null : Integer.valueOf(System.getenv("TASK_INDEX"));
+
+  /** Whether this process is one task of a cluster started by hand. */
+  boolean given() {
+    return jobName != null && !jobName.isEmpty();
+  }
+
+  ClusterSpec cluster() {
+    Map<String, String> all = new LinkedHashMap<>(jobs);
+    if (psHosts != null && !psHosts.isEmpty()) {
+      all.put("ps", psHosts);
+    }
+    if (workerHosts != null && !workerHosts.isEmpty()) {
+      all.put("worker", workerHosts);
+    }
+    if (all.isEmpty()) {
+      throw MillraceException.invalid(
+          "No cluster is given. Use --ps_hosts and --worker_hosts, or --cluster JOB=HOST:PORT,...");
+    }
+    return ClusterSpec.ofHosts(all);
+  }
+
+  TaskId task() {
+    if (!given() || taskIndex == null) {
+      throw MillraceException.invalid(
+          "Which task of the cluster is this process? Use --job_name and --task_index.");
+    }
+    TaskId task = new TaskId(jobName, taskIndex);
+    cluster().address(task);
+    return task;
+  }
+}

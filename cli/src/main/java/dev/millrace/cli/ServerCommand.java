@@ -1,0 +1,32 @@
+package dev.millrace.cli;
+
+import dev.millrace.cluster.Server;
+import dev.millrace.ops.StandardOps;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+
+/** A bare server: a task that holds devices and runs what sessions send it. */
+@Command(
+    name = "server",
+    description = "Run one task of a cluster until it is stopped.",
+    mixinStandardHelpOptions = true,
+    footer = {
+      "",
+      "Example, one terminal each:",
+      "  millrace server --ps_hosts localhost:2220 --worker_hosts localhost:2221 \\",
+      "      --job_name ps --task_index 0",
+      "  millrace server --cluster ps=localhost:2220 --cluster worker=localhost:2221 \\",
+      "      --job_name worker --task_index 0"
+    })
+final class ServerCommand implements Callable<Integer> {
+  @Mixin ClusterFlags cluster;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    Server server = Server.start(cluster.cluster(), cluster.task(), StandardOps.registry());
+    Runtime.getRuntime().addShutdownHook(new Thread(server::close, "millrace-stop"));
+    server.join();
+    return 0;
+  }
+}

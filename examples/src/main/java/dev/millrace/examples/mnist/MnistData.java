@@ -1,0 +1,179 @@
+package dev.millrace.examples.mnist;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import java.util.zip.GZIPInputStream;
+
+/** Images as rows of 784 grey values from 0 to 1, and their labels. */
+public final class MnistData {
+  public static final int PIXELS = 28 * 28;
+  public static final int CLASSES = 10;
+
+  private final float[] images;
+  private final long[] labels;
+
+  private MnistData(float[] images, long[] labels) {
+    this.images = images;
+    this.labels = labels;
+  }
+
+  /** The 60,000 images to train on, from {@code dir} or, where that is null, as bundled. */
+  public static MnistData train(Path dir) {
+    return load(dir, "train");
+  }
+
+  /** The 10,000 images to test with. */
+  public static MnistData test(Path dir) {
+    return load(dir, "t10k");
+  }
+
+  private static MnistData load(Path dir, String part) {
+    byte[] pixels = read(dir, part + "-images-idx3-ubyte", 3);
+    byte[] digits = read(dir, part + "-labels-idx1-ubyte", 1);
+    if (pixels.length != digits.length * PIXELS) {
+      throw new MillraceException(
+          Code.DATA_LOSS,
+          "The MNIST files for '"
+              + part
+              + "' do not belong together: "
+              + pixels.length / PIXELS
+              + " images, "
+              + digits.length
+              + " labels.");
+    }
+    float[] images = new float[pixels.length];
+    for (int i = 0; i < pixels.length; i++) {
+      images[i] = (pixels[i] & 0xFF) / 255f;
+    }
+    long[] labels = new long[digits.length];
+    for (int i = 0; i < digits.length; i++) {
+      labels[i] = digits[i];
+    }
+    return new MnistData(images, labels);
+  }
+
+  /** The bytes behind an IDX header of this many dimensions. */
+  private static byte[] read(Path dir, String name, int rank) {
+    String where = dir == null ? "bundled " + name : dir.resolve(name).toString();
+    try (InputStream raw = open(dir, name);
+        DataInputStream in = new DataInputStream(raw)) {
+      int magic = in.readInt();
+      if (magic != 0x0800 + rank) {
+        throw new MillraceException(
+            Code.DATA_LOSS,
+            String.format(
+                "%s is not an IDX file of %d dimensions: it begins with %08x, not %08x.",
+                where, rank, magic, 0x0800 + rank));
+      }
+      long size = 1;
+      for (int i = 0; i < rank; i++) {
+        size *= in.readInt();
+      }
+      if (size < 0 || size > Integer.MAX_VALUE - 8) {
+        throw new MillraceException(Code.DATA_LOSS, where + " claims " + size + " bytes.");
+      }
+      byte[] data = in.readNBytes((int) size);
+      if (data.length != size || in.read() >= 0) {
+        throw new MillraceException(
+            Code.DATA_LOSS,
+            where + " should hold " + size + " bytes of data but holds another number.");
+      }
+      return data;
+    } catch (IOException e) {
+      throw new MillraceException(
+          Code.NOT_FOUND,
+          "Cannot read " + where + ": " + e.getMessage() + ". Check --data-dir.",
+          e);
+    }
+  }
+
+  private static InputStream open(Path dir, String name) throws IOException {
+    if (dir == null) {
+      InputStream in = MnistData.class.getResourceAsStream("/mnist/" + name + ".gz");
+      if (in == null) {
+        throw new IOException("it is not on the class path");
+      }
+      return new GZIPInputStream(in, 1 << 16);
+    }
+    Path plain = dir.resolve(name);
+    return Files.exists(plain)
+        ? Files.newInputStream(plain)
+        : new GZIPInputStream(Files.newInputStream(dir.resolve(name + ".gz")), 1 << 16);
+  }
+
+  public int size() {
+    return labels.length;
+  }
+
+  /** Rows {@code from} to {@code from + n} as an image tensor. */
+  public Tensor images(int from, int n) {
+    Tensor t = Tensor.allocate(DType.FLOAT, Shape.of(n, PIXELS));
+    MemorySegment.copy(images, from * PIXELS, t.data(), ValueLayout.JAVA_FLOAT, 0, n * PIXELS);
+    return t;
+  }
+
+  /** Labels {@code from} to {@code from + n}. */
+  public Tensor labels(int from, int n) {
+    Tensor t = Tensor.allocate(DType.INT64, Shape.of(n));
+    MemorySegment.copy(labels, from, t.data(), ValueLayout.JAVA_LONG, 0, n);
+    return t;
+  }
+
+  /** Batches in an order that is new in every epoch and repeatable from the seed. */
+  public Batches batches(int batchSize, long seed) {
+    return new Batches(batchSize, new Random(seed));
+  }
+
+  /** An endless sequence of batches. Not for use by several threads. */
+  public final class Batches {
+    private final int batchSize;
+    private final Random random;
+    private final int[] order = new int[labels.length];
+    private int next = labels.length;
+
+    private Batches(int batchSize, Random random) {
+      this.batchSize = batchSize;
+      this.random = random;
+      for (int i = 0; i < order.length; i++) {
+        order[i] = i;
+      }
+    }
+
+    /** The next batch: images and labels, owned by the caller. */
+    public Tensor[] next() {
+      if (next + batchSize > order.length) {
+        shuffle();
+        next = 0;
+      }
+      Tensor x = Tensor.allocate(DType.FLOAT, Shape.of(batchSize, PIXELS));
+      Tensor y = Tensor.allocate(DType.INT64, Shape.of(batchSize));
+      for (int i = 0; i < batchSize; i++) {
+        int row = order[next++];
+        MemorySegment.copy(
+            images, row * PIXELS, x.data(), ValueLayout.JAVA_FLOAT, 4L * i * PIXELS, PIXELS);
+        y.setLong(i, labels[row]);
+      }
+      return new Tensor[] {x, y};
+    }
+
+    private void shuffle() {
+      for (int i = order.length - 1; i > 0; i--) {
+        int j = random.nextInt(i + 1);
+        int t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+      }
+    }
+  }
+}

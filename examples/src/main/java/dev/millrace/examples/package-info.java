@@ -1,0 +1,2 @@
+/** Short programs that show how Millrace is used. */
+package dev.millrace.examples;
