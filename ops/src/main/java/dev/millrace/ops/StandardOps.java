@@ -6,6 +6,7 @@ import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.nn.NnOps;
+import dev.millrace.ops.queue.QueueOps;
 import dev.millrace.ops.random.RandomOps;
 import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.train.TrainOps;
@@ -21,6 +22,7 @@ public final class StandardOps {
               ArrayOps.ALL,
               MathOps.ALL,
               NnOps.ALL,
+              QueueOps.ALL,
               RandomOps.ALL,
               StateOps.ALL,
               TrainOps.ALL,
