@@ -1,7 +1,5 @@
 package dev.millrace.storage;
 
-import dev.millrace.base.Code;
-import dev.millrace.base.MillraceException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -10,8 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.zip.CRC32C;
 
@@ -24,9 +20,6 @@ final class AtomicFile implements AutoCloseable {
   /** Large writes go to the system in pieces of this size, straight from the caller's memory. */
   private static final int CHUNK_BYTES = 1 << 20;
 
-  /** After so many bytes the disk is asked to begin with them. */
-  private static final long SYNC_BYTES = 64L << 20;
-
   /** Anything shorter is gathered. */
   private static final int GATHER_BYTES = 128 << 10;
 
@@ -35,11 +28,6 @@ final class AtomicFile implements AutoCloseable {
   private final FileChannel channel;
   private final ByteBuffer gathered = ByteBuffer.allocateDirect(GATHER_BYTES);
   private long position;
-
-  /** How far the disk has been asked to get so far, and the thread that waits for it. */
-  private long syncedTo;
-
-  private FutureTask<Void> syncing;
   private boolean published;
 
   /** Starts a file that will be {@code target}; the directory must exist. */
@@ -96,45 +84,8 @@ final class AtomicFile implements AutoCloseable {
       ByteBuffer piece = memory.asSlice(at, n).asByteBuffer();
       crc.update(piece.duplicate());
       writeThrough(piece);
-      syncBehind(position + at + n);
     }
     position += memory.byteSize();
-  }
-
-  /**
-   * Keeps the disk busy while we write, instead of leaving all of its work to the end. At most one
-   * request is under way.
-   */
-  private void syncBehind(long written) {
-    if (written - syncedTo < SYNC_BYTES || (syncing != null && !syncing.isDone())) {
-      return;
-    }
-    awaitSyncing();
-    syncedTo = written;
-    syncing =
-        new FutureTask<>(
-            () -> {
-              channel.force(false);
-              return null;
-            });
-    Thread.ofVirtual().name("sync " + temporary).start(syncing);
-  }
-
-  /** Waits for the request under way; its failure is ours, as the system tells it only once. */
-  private void awaitSyncing() {
-    if (syncing == null) {
-      return;
-    }
-    try {
-      syncing.get();
-    } catch (ExecutionException e) {
-      throw e.getCause() instanceof IOException io
-          ? Failures.io("Cannot write", temporary, io)
-          : MillraceException.of(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new MillraceException(Code.CANCELLED, "Interrupted while writing " + temporary + ".");
-    }
   }
 
   private void drain() {
@@ -156,7 +107,6 @@ final class AtomicFile implements AutoCloseable {
   /** Brings everything to disk, still under the temporary name. Nothing can be added after. */
   void seal() {
     drain();
-    awaitSyncing();
     try {
       channel.force(true);
       channel.close();

@@ -68,8 +68,8 @@ class AtomicFileTest {
   }
 
   @Test
-  void aFileLargeEnoughToSyncBehindIsWhole() throws IOException {
-    int size = 150 << 20;
+  void memoryLargerThanAPieceIsWrittenWhole() throws IOException {
+    int size = (3 << 20) + 4;
     Path target = dir.resolve("f");
     try (Arena arena = Arena.ofConfined();
         AtomicFile file = new AtomicFile(target)) {
