@@ -4,6 +4,7 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.array.ArrayOps;
+import dev.millrace.ops.flow.FlowOps;
 import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
@@ -20,6 +21,7 @@ public final class StandardOps {
   public static final List<Op> ALL =
       Stream.of(
               ArrayOps.ALL,
+              FlowOps.ALL,
               MathOps.ALL,
               NnOps.ALL,
               QueueOps.ALL,

@@ -1,5 +1,8 @@
 package dev.millrace.ops.nn;
 
+import static dev.millrace.ops.math.Arithmetic.mul;
+import static dev.millrace.ops.math.Arithmetic.sub;
+
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -7,9 +10,16 @@ import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.array.Select;
+import dev.millrace.ops.array.ZerosLike;
+import dev.millrace.ops.math.Comparisons;
+import dev.millrace.ops.math.Unary;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Activation;
+import dev.millrace.tensor.math.BinaryOp;
+import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.UnaryOp;
 import java.util.List;
 
 /**
@@ -18,35 +28,42 @@ import java.util.List;
  */
 public final class Activations {
   private static final String REAL = "T: realnumbertype";
+
+  /** Relu alone also takes quantised bytes, on some devices. */
+  private static final String REAL_AND_QINT8 =
+      "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32,"
+          + " uint64, qint8}";
+
   private static final String FLOATING = "T: {half, bfloat16, float, double}";
 
-  public static final Op RELU = forward("Relu", REAL, Activation.RELU, true);
+  public static final Op RELU = forward("Relu", REAL_AND_QINT8, UnaryOp.RELU, true);
   public static final Op RELU_GRAD =
-      backward("ReluGrad", REAL, "features", Activation.RELU, Activations::again);
+      backward("ReluGrad", REAL, "features", BinaryOp.RELU_GRAD, Activations::again);
 
-  public static final Op RELU6 = forward("Relu6", REAL, Activation.RELU6, true);
+  public static final Op RELU6 = forward("Relu6", REAL, UnaryOp.RELU6, true);
   public static final Op RELU6_GRAD =
-      backward("Relu6Grad", REAL, "features", Activation.RELU6, Activations::again);
+      backward("Relu6Grad", REAL, "features", BinaryOp.RELU6_GRAD, Activations::again);
 
-  public static final Op ELU = forward("Elu", FLOATING, Activation.ELU, true);
+  public static final Op ELU = forward("Elu", FLOATING, UnaryOp.ELU, true);
   public static final Op ELU_GRAD =
-      backward("EluGrad", FLOATING, "outputs", Activation.ELU, Activations::exponentialAgain);
+      backward("EluGrad", FLOATING, "outputs", BinaryOp.ELU_GRAD, Activations::exponentialAgain);
 
-  public static final Op SELU = forward("Selu", FLOATING, Activation.SELU, true);
+  public static final Op SELU = forward("Selu", FLOATING, UnaryOp.SELU, true);
   public static final Op SELU_GRAD =
-      backward("SeluGrad", FLOATING, "outputs", Activation.SELU, Activations::exponentialAgain);
+      backward("SeluGrad", FLOATING, "outputs", BinaryOp.SELU_GRAD, Activations::exponentialAgain);
 
-  public static final Op SOFTPLUS = forward("Softplus", FLOATING, Activation.SOFTPLUS, false);
+  public static final Op SOFTPLUS = forward("Softplus", FLOATING, UnaryOp.SOFTPLUS, false);
   public static final Op SOFTPLUS_GRAD =
-      backward("SoftplusGrad", FLOATING, "features", Activation.SOFTPLUS, Activations::bellAgain);
+      backward(
+          "SoftplusGrad", FLOATING, "features", BinaryOp.SOFTPLUS_GRAD, Activations::bellAgain);
 
-  public static final Op SOFTSIGN = forward("Softsign", FLOATING, Activation.SOFTSIGN, false);
+  public static final Op SOFTSIGN = forward("Softsign", FLOATING, UnaryOp.SOFTSIGN, false);
   public static final Op SOFTSIGN_GRAD =
       backward(
           "SoftsignGrad",
           FLOATING,
           "features",
-          Activation.SOFTSIGN,
+          BinaryOp.SOFTSIGN_GRAD,
           Gradient.undefined("TensorFlow defines no second gradient of Softsign"));
 
   private Activations() {}
@@ -81,16 +98,19 @@ public final class Activations {
     return scope.add(SOFTSIGN, x).output();
   }
 
-  private static Op forward(String name, String types, Activation function, boolean byOutput) {
+  private static Op forward(String name, String types, UnaryOp function, boolean byOutput) {
     return Op.define(name)
         .attr(types)
         .input("features: T")
         .output("activations: T")
         .shape(Shapes.like(0))
-        .kernel(
-            c -> {
-              Tensor x = c.input(0);
-              function.apply(x, c.allocateOrReuse(0, 0, x.shape()));
+        .kernelPerNode(
+            node -> {
+              Supported.types(node, "T", DType.REAL);
+              return c -> {
+                Tensor x = c.input(0);
+                Elementwise.unary(function, x, c.allocateOrReuse(0, 0, x.shape()));
+              };
             })
         .gradient(
             g ->
@@ -106,7 +126,7 @@ public final class Activations {
   }
 
   private static Op backward(
-      String name, String types, String second, Activation function, Gradient gradient) {
+      String name, String types, String second, BinaryOp function, Gradient gradient) {
     return Op.define(name)
         .attr(types)
         .input("gradients: T")
@@ -124,7 +144,7 @@ public final class Activations {
                         + " Input 0: %s != input 1: %s",
                     c.node().name(), name, s, x.shape());
               }
-              function.gradient(dy, x, c.allocateOrReuse(0, 0, s));
+              Elementwise.binary(function, dy, x, c.allocateOrReuse(0, 0, s));
             })
         .gradient(gradient)
         .build();
@@ -139,21 +159,17 @@ public final class Activations {
   private static void exponentialAgain(GradientContext g) {
     again(g);
     Scope s = g.scope();
-    Output y = g.input(1);
-    Output zeros = s.node("ZerosLike").input(y).add().output();
-    Output below = s.node("Less").input(y).input(zeros).add().output();
-    Output product = s.node("Mul").input(g.dy()).input(g.input(0)).add().output();
-    g.dx(1, s.node("SelectV2").input(below).input(product).input(zeros).add().output());
+    Output zeros = ZerosLike.of(s, g.input(1));
+    Output below = Comparisons.less(s, g.input(1), zeros);
+    g.dx(1, Select.of(s, below, mul(s, g.dy(), g.input(0)), zeros));
   }
 
   /** The derivative of the logistic function, {@code s(x) (1 - s(x))}. */
   private static void bellAgain(GradientContext g) {
     again(g);
     Scope s = g.scope();
-    Output logistic = s.node("Sigmoid").input(g.input(1)).add().output();
-    Output squared = s.node("Square").input(logistic).add().output();
-    Output bell = s.node("Sub").input(logistic).input(squared).add().output();
-    Output product = s.node("Mul").input(g.dy()).input(g.input(0)).add().output();
-    g.dx(1, s.node("Mul").input(product).input(bell).add().output());
+    Output logistic = Unary.sigmoid(s, g.input(1));
+    Output bell = sub(s, logistic, Unary.square(s, logistic));
+    g.dx(1, mul(s, mul(s, g.dy(), g.input(0)), bell));
   }
 }

@@ -7,10 +7,14 @@ import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.ops.array.ZerosLike;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Bias;
+import dev.millrace.tensor.math.BinaryOp;
+import dev.millrace.tensor.math.ChannelSum;
+import dev.millrace.tensor.math.Elementwise;
+import java.util.Arrays;
 import java.util.List;
 
 /** Adds one value per channel; its gradient sums per channel. */
@@ -49,7 +53,7 @@ public final class BiasAdd {
           .kernelPerNode(BiasAdd::gradientKernel)
           .gradient(
               g -> {
-                Output zeros = g.scope().node("ZerosLike").input(g.input(0)).add().output();
+                Output zeros = ZerosLike.of(g.scope(), g.input(0));
                 g.dx(0, of(g.scope(), zeros, g.dy(), g.node().stringAttr("data_format")));
               })
           .build();
@@ -94,8 +98,12 @@ public final class BiasAdd {
       }
       int axis = channelAxis(s, format);
       checkBias(s, bias.shape(), axis);
-      Tensor out = c.allocateOrReuse(0, 0, s);
-      Bias.add(value, bias, out, outer(s, axis), s.dim(axis), inner(s, axis));
+      Tensor column = bias.reshaped(Shape.of(s.dim(axis)).concat(ones(s.rank() - 1 - axis)));
+      try {
+        Elementwise.binary(BinaryOp.ADD, value, column, c.allocateOrReuse(0, 0, s));
+      } finally {
+        column.release();
+      }
     };
   }
 
@@ -107,7 +115,7 @@ public final class BiasAdd {
       Shape s = checked(dy.shape());
       int axis = channelAxis(s, format);
       Tensor out = c.allocate(0, Shape.of(s.dim(axis)));
-      Bias.sum(dy, out, outer(s, axis), s.dim(axis), inner(s, axis));
+      ChannelSum.run(dy, out, outer(s, axis), s.dim(axis), inner(s, axis));
     };
   }
 
@@ -129,6 +137,12 @@ public final class BiasAdd {
               + " dimension %d of %s is %d.",
           bias, axis, value, value.dim(axis));
     }
+  }
+
+  private static Shape ones(int rank) {
+    long[] d = new long[rank];
+    Arrays.fill(d, 1);
+    return Shape.of(d);
   }
 
   private static long outer(Shape s, int axis) {

@@ -1,5 +1,9 @@
 package dev.millrace.ops.nn;
 
+import static dev.millrace.ops.math.Arithmetic.add;
+import static dev.millrace.ops.math.Arithmetic.mul;
+import static dev.millrace.ops.math.Arithmetic.sub;
+
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -7,7 +11,8 @@ import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
-import dev.millrace.ops.array.Const;
+import dev.millrace.ops.array.ExpandDims;
+import dev.millrace.ops.math.Unary;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Softmax;
@@ -36,7 +41,7 @@ public final class CrossEntropy {
                 gradientByLogits(g);
                 Scope s = g.scope();
                 Output log = SoftmaxOps.logSoftmax(s, g.input(0));
-                g.dx(1, timesRows(s, g.dy(0), s.node("Neg").input(log).add().output()));
+                g.dx(1, timesRows(s, g.dy(0), Unary.neg(s, log)));
               })
           .build();
 
@@ -148,8 +153,7 @@ public final class CrossEntropy {
     Scope s = g.scope();
     Output gradient = timesRows(s, g.dy(0), g.output(1));
     if (g.hasGradient(1)) {
-      gradient =
-          s.node("AddV2").input(gradient).input(secondOrder(s, g.node(), g.dy(1))).add().output();
+      gradient = add(s, gradient, secondOrder(s, g.node(), g.dy(1)));
     }
     g.dx(0, gradient);
   }
@@ -157,15 +161,11 @@ public final class CrossEntropy {
   /** What comes back through the backprop output: {@code (d - sum(d * p)) * p} with p = softmax. */
   private static Output secondOrder(Scope s, Node node, Output d) {
     Output p = SoftmaxOps.softmax(s, node.input(0));
-    Output weighted = s.node("Mul").input(d).input(p).add().output();
-    Output sum = SoftmaxOps.rowSum(s, weighted);
-    Output centred = s.node("Sub").input(d).input(sum).add().output();
-    return s.node("Mul").input(centred).input(p).add().output();
+    return mul(s, sub(s, d, SoftmaxOps.rowSum(s, mul(s, d, p))), p);
   }
 
   /** Each row of {@code matrix} times its element of {@code vector}. */
   private static Output timesRows(Scope s, Output vector, Output matrix) {
-    Output column = s.node("ExpandDims").input(vector).input(Const.of(s, -1)).add().output();
-    return s.node("Mul").input(column).input(matrix).add().output();
+    return mul(s, ExpandDims.of(s, vector, -1), matrix);
   }
 }

@@ -1,11 +1,16 @@
 package dev.millrace.ops.nn;
 
+import static dev.millrace.ops.math.Arithmetic.mul;
+import static dev.millrace.ops.math.Arithmetic.sub;
+
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.ops.array.Const;
+import dev.millrace.ops.math.Reduction;
+import dev.millrace.ops.math.Unary;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Softmax;
@@ -18,10 +23,7 @@ public final class SoftmaxOps {
               g -> {
                 Scope s = g.scope();
                 Output y = g.output(0);
-                Output weighted = s.node("Mul").input(g.dy()).input(y).add().output();
-                Output centred =
-                    s.node("Sub").input(g.dy()).input(rowSum(s, weighted)).add().output();
-                g.dx(0, s.node("Mul").input(centred).input(y).add().output());
+                g.dx(0, mul(s, sub(s, g.dy(), rowSum(s, mul(s, g.dy(), y))), y));
               })
           .build();
 
@@ -30,10 +32,8 @@ public final class SoftmaxOps {
           .gradient(
               g -> {
                 Scope s = g.scope();
-                Output softmax = s.node("Exp").input(g.output(0)).add().output();
-                Output shared =
-                    s.node("Mul").input(rowSum(s, g.dy())).input(softmax).add().output();
-                g.dx(0, s.node("Sub").input(g.dy()).input(shared).add().output());
+                Output softmax = Unary.exp(s, g.output(0));
+                g.dx(0, sub(s, g.dy(), mul(s, rowSum(s, g.dy()), softmax)));
               })
           .build();
 
@@ -81,11 +81,6 @@ public final class SoftmaxOps {
 
   /** Sums over the last dimension, which stays as 1. */
   static Output rowSum(Scope s, Output x) {
-    return s.node("Sum")
-        .input(x)
-        .input(Const.of(s, Tensor.vector(-1)))
-        .attr("keep_dims", true)
-        .add()
-        .output();
+    return Reduction.sum(s, x, Const.ints(s, -1), true);
   }
 }

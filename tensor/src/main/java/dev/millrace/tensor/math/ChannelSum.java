@@ -10,52 +10,23 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Adding one value per channel and, for its gradient, summing per channel. A tensor is seen as
- * {@code [outer, channels, inner]}: inner is 1 where channels come last.
+ * Sums per channel. A tensor is seen as {@code [outer, channels, inner]}: inner is 1 where channels
+ * come last.
  *
  * <p>With few channels a row is not a whole number of vectors. Several rows together are: the loops
- * work on as many at once as it takes (a <em>fold</em>), with the bias repeated.
+ * work on as many at once as it takes (a <em>fold</em>).
  */
-public final class Bias {
+public final class ChannelSum {
   private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
   private static final int L = S.length();
   private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
   private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
   private static final long GRAIN = 1 << 15;
 
-  private Bias() {}
-
-  /** {@code out[o, c, i] = value[o, c, i] + bias[c]}; may work in place. */
-  public static void add(
-      Tensor value, Tensor bias, Tensor out, long outer, long channels, long inner) {
-    if (value.elements() == 0) {
-      return;
-    }
-    if (value.dtype() != DType.FLOAT) {
-      addScalar(value, bias, out, outer, channels, inner);
-    } else if (inner == 1) {
-      int fold = fold(channels);
-      int width = Math.toIntExact(channels * fold);
-      float[] repeated = new float[width];
-      for (int f = 0; f < fold; f++) {
-        MemorySegment.copy(bias.data(), F32, 0, repeated, (int) (f * channels), (int) channels);
-      }
-      Parallel.run(
-          outer,
-          multipleOf(fold, Math.max(1, GRAIN / channels)),
-          (from, to) ->
-              addRows(value.data(), repeated, out.data(), from * channels, (to - from) * channels));
-    } else {
-      Parallel.run(
-          outer * channels,
-          Math.max(1, GRAIN / inner),
-          (from, to) ->
-              addPlanes(value.data(), bias.data(), out.data(), channels, inner, from, to));
-    }
-  }
+  private ChannelSum() {}
 
   /** {@code out[c]} = the sum of {@code dy[o, c, i]} over o and i. */
-  public static void sum(Tensor dy, Tensor out, long outer, long channels, long inner) {
+  public static void run(Tensor dy, Tensor out, long outer, long channels, long inner) {
     if (dy.elements() == 0) {
       out.data().fill((byte) 0);
     } else if (dy.dtype() != DType.FLOAT) {
@@ -84,44 +55,6 @@ public final class Bias {
 
   private static long multipleOf(long unit, long n) {
     return (n + unit - 1) / unit * unit;
-  }
-
-  private static void addRows(
-      MemorySegment x, float[] bias, MemorySegment y, long start, long count) {
-    int width = bias.length;
-    for (long at = start; at < start + count; at += width) {
-      int n = (int) Math.min(width, start + count - at);
-      int c = 0;
-      for (; c <= n - L; c += L) {
-        FloatVector.fromMemorySegment(S, x, 4 * (at + c), LE)
-            .add(FloatVector.fromArray(S, bias, c))
-            .intoMemorySegment(y, 4 * (at + c), LE);
-      }
-      for (; c < n; c++) {
-        y.setAtIndex(F32, at + c, x.getAtIndex(F32, at + c) + bias[c]);
-      }
-    }
-  }
-
-  private static void addPlanes(
-      MemorySegment x,
-      MemorySegment bias,
-      MemorySegment y,
-      long channels,
-      long inner,
-      long from,
-      long to) {
-    for (long p = from; p < to; p++) {
-      float b = bias.getAtIndex(F32, p % channels);
-      long i = p * inner;
-      long end = i + inner;
-      for (; i <= end - L; i += L) {
-        FloatVector.fromMemorySegment(S, x, 4 * i, LE).add(b).intoMemorySegment(y, 4 * i, LE);
-      }
-      for (; i < end; i++) {
-        y.setAtIndex(F32, i, x.getAtIndex(F32, i) + b);
-      }
-    }
   }
 
   /**
@@ -216,20 +149,6 @@ public final class Bias {
         }
       }
       out.setAtIndex(F32, c, (float) sum);
-    }
-  }
-
-  static void addScalar(
-      Tensor value, Tensor bias, Tensor out, long outer, long channels, long inner) {
-    boolean floating = value.dtype().isFloating();
-    for (long p = 0; p < outer * channels; p++) {
-      for (long i = p * inner; i < (p + 1) * inner; i++) {
-        if (floating) {
-          out.setDouble(i, value.doubleAt(i) + bias.doubleAt(p % channels));
-        } else {
-          out.setLong(i, value.longAt(i) + bias.longAt(p % channels));
-        }
-      }
     }
   }
 

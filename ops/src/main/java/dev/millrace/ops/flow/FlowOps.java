@@ -1,0 +1,37 @@
+package dev.millrace.ops.flow;
+
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import java.util.List;
+
+/** The ops of this package. */
+public final class FlowOps {
+  /** The reference it is given, to a variable that need not have a value yet. */
+  public static final Op REF_IDENTITY =
+      Op.define("RefIdentity")
+          .attr("T: type")
+          .input("input: Ref(T)")
+          .output("output: Ref(T)")
+          .allowsUninitialized()
+          .shape(Shapes.like(0))
+          .kernel(c -> c.forward(0, 0))
+          .gradient(g -> g.dx(0, g.dy()))
+          .build();
+
+  public static final List<Op> ALL =
+      List.of(
+          Switch.OP,
+          Switch.REF,
+          Merge.OP,
+          Merge.REF,
+          Frames.ENTER,
+          Frames.REF_ENTER,
+          Frames.EXIT,
+          Frames.REF_EXIT,
+          Frames.NEXT_ITERATION,
+          Frames.REF_NEXT_ITERATION,
+          Frames.LOOP_COND,
+          REF_IDENTITY);
+
+  private FlowOps() {}
+}
