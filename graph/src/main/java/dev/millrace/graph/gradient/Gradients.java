@@ -253,6 +253,13 @@ public final class Gradients {
     }
 
     @Override
+    public void pass(int o, int i) {
+      if (hasGradient(o)) {
+        leave(i, total(node.output(o)));
+      }
+    }
+
+    @Override
     public void dx(int i, Output gradient) {
       leave(i, new Grad.Dense(gradient));
     }

@@ -34,6 +34,12 @@ public interface GradientContext {
     return node().output(i);
   }
 
+  /**
+   * Leaves the gradient of output {@code o} as that of input {@code i}, unchanged: one that is zero
+   * but in a few rows stays so. Nothing is left where none has come back.
+   */
+  void pass(int o, int i);
+
   /** Leaves the gradient of input {@code i}. */
   void dx(int i, Output gradient);
 

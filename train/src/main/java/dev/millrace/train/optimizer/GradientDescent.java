@@ -4,6 +4,8 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.gradient.Grad;
+import dev.millrace.ops.math.Arithmetic;
+import dev.millrace.ops.math.Unary;
 import dev.millrace.train.variable.GraphVariable;
 
 /** {@code v -= learning_rate * gradient}. */
@@ -20,58 +22,34 @@ public final class GradientDescent extends Optimizer {
   }
 
   private GradientDescent(Hyper rate) {
-    super("GradientDescent");
+    super("GradientDescent", rate);
     this.rate = rate;
   }
 
   @Override
-  void prepare(Scope scope) {
-    rate.prepare(scope);
+  String rule() {
+    return "GradientDescent";
   }
 
   @Override
-  Node updateDense(Scope scope, GraphVariable v, Output gradient) {
-    return scope
-        .node(v.isResource() ? "ResourceApplyGradientDescent" : "ApplyGradientDescent")
-        .input(v.handle())
-        .input(rate.as(scope, v.dtype()))
-        .input(gradient)
-        .add();
+  void describe(Update u) {
+    u.hyper(rate).gradient();
   }
 
-  /** Repeated rows need not be added up first: subtracting is the same one by one. */
+  /** Repeated rows need not be added up first: subtracting one by one is the same. */
   @Override
   Node updateRows(Scope scope, GraphVariable v, Grad.Rows rows) {
-    return updateSparse(scope, v, rows.values(), rows.indices());
-  }
-
-  @Override
-  Node updateSparse(Scope scope, GraphVariable v, Output gradient, Output indices) {
+    Output step = rate.as(scope, v.dtype());
+    Scope mul = scope.withName("mul");
     if (v.isResource()) {
-      Output negated = scope.node("Neg").input(gradient).add().output();
-      return scope
-          .node("ResourceScatterAdd")
-          .input(v.handle())
-          .input(indices)
-          .input(times(scope, negated, v))
-          .attr("dtype", v.dtype())
-          .add();
+      Output down = Arithmetic.mul(mul, Unary.neg(scope, rows.values()), step);
+      return v.scatterAdd(scope, rows.indices(), down);
     }
     return scope
         .node("ScatterSub")
         .input(v.handle())
-        .input(indices)
-        .input(times(scope, gradient, v))
+        .input(rows.indices())
+        .input(Arithmetic.mul(mul, rows.values(), step))
         .add();
-  }
-
-  private Output times(Scope scope, Output gradient, GraphVariable v) {
-    return scope
-        .withName("mul")
-        .node("Mul")
-        .input(gradient)
-        .input(rate.as(scope, v.dtype()))
-        .add()
-        .output();
   }
 }

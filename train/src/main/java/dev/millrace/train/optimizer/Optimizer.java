@@ -7,11 +7,9 @@ import dev.millrace.graph.Scope;
 import dev.millrace.graph.gradient.Grad;
 import dev.millrace.graph.gradient.Gradients;
 import dev.millrace.ops.array.Const;
-import dev.millrace.tensor.DType;
-import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.Tensor;
 import dev.millrace.train.Group;
 import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.train.variable.Initializer;
 import dev.millrace.train.variable.Variables;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,13 +24,13 @@ import java.util.List;
  */
 public abstract class Optimizer {
   private final String name;
+  private final List<Hyper> hypers;
+  private final Slots slots = new Slots();
 
-  /** Slots made so far. */
-  final Slots slots = new Slots();
-
-  /** An optimizer whose nodes stand under {@code name}. */
-  Optimizer(String name) {
+  /** An optimizer whose nodes stand under {@code name}, with these settings. */
+  Optimizer(String name, Hyper... hypers) {
     this.name = name;
+    this.hypers = List.of(hypers);
   }
 
   /** The name under which its nodes stand and after which its slots are called. */
@@ -102,30 +100,61 @@ public abstract class Optimizer {
       return finish(own, own, updates);
     }
     Node all = finish(own, own.reopened(own.prefix() + "update/"), updates);
-    Scope at = own.withControlInputs(all).colocatedWith(globalStep.node());
-    Output one = scalar(at.withName("value"), globalStep.dtype(), 1);
-    return globalStep.assignAdd(at.asNode(), one);
+    Scope beside = own.colocatedWith(globalStep.node());
+    Scope after = beside.withControlInputs(all);
+    String one = globalStep.isResource() ? "Const" : "value";
+    return globalStep.assignAdd(
+        beside.asNode(), Const.of(after.withName(one), globalStep.dtype(), 1));
   }
 
   // ---- what a method of optimization says of itself ----
 
-  /** Makes the slots of these variables. */
-  void createSlots(Scope scope, List<GraphVariable> variables) {}
+  /** TensorFlow's name for the update: the op is {@code Apply} followed by this. */
+  abstract String rule();
 
-  /** Adds the hyperparameters. */
-  abstract void prepare(Scope scope);
+  /** Names the arguments of the update op, but for the first, which is the variable. */
+  abstract void describe(Update update);
+
+  /** Makes the slots of a variable. */
+  void createSlots(Scope scope, GraphVariable v) {}
+
+  /** Makes the slots of these variables. */
+  void createSlots(Scope scope, List<GraphVariable> variables) {
+    variables.forEach(v -> createSlots(scope, v));
+  }
+
+  /** Makes a slot under this optimizer's name. */
+  final void createSlot(Scope scope, GraphVariable v, String kind, Initializer initial) {
+    slots.create(scope, v, kind, name, initial);
+  }
+
+  /** Adds the settings. */
+  void prepare(Scope scope) {
+    hypers.forEach(h -> h.prepare(scope));
+  }
 
   /** Adds the update of {@code v} by a whole gradient. */
-  abstract Node updateDense(Scope scope, GraphVariable v, Output gradient);
+  final Node updateDense(Scope scope, GraphVariable v, Output gradient) {
+    return update(scope, v, gradient, null);
+  }
 
   /** Adds the update of some rows of {@code v}; no row occurs twice. */
-  abstract Node updateSparse(Scope scope, GraphVariable v, Output gradient, Output indices);
+  Node updateSparse(Scope scope, GraphVariable v, Output gradient, Output indices) {
+    return update(scope, v, gradient, indices);
+  }
+
+  private Node update(Scope scope, GraphVariable v, Output gradient, Output indices) {
+    Update u = new Update(scope, rule(), slots, v, gradient, indices);
+    describe(u);
+    return u.add();
+  }
 
   /** Adds the update of some rows of {@code v}, first adding up what belongs to the same row. */
   Node updateRows(Scope scope, GraphVariable v, Grad.Rows rows) {
     Node unique = scope.node("Unique").input(rows.indices()).add();
     Output count =
         scope
+            .withName("strided_slice")
             .node("StridedSlice")
             .input(scope.node("Shape").input(unique.output(0)).add().output())
             .input(Const.ints(scope.withName("strided_slice/stack"), 0))
@@ -148,19 +177,5 @@ public abstract class Optimizer {
   /** Adds what comes after all updates; the last node is called after {@code result}. */
   Node finish(Scope scope, Scope result, List<Node> updates) {
     return Group.in(result, updates);
-  }
-
-  /** A constant of this type. */
-  static Output scalar(Scope scope, DType dtype, double value) {
-    Tensor t = Tensor.allocate(dtype, Shape.scalar());
-    t.setDouble(0, value);
-    return Const.of(scope, t);
-  }
-
-  /** A hyperparameter in the type of a variable. */
-  static Output as(Scope scope, Output value, DType dtype) {
-    return value.dtype() == dtype
-        ? value
-        : scope.node("Cast").input(value).attr("DstT", dtype).add().output();
   }
 }

@@ -1,6 +1,11 @@
 package dev.millrace.train.optimizer;
 
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Scope;
 import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.train.variable.Initializer;
+import dev.millrace.train.variable.VariableScope;
+import dev.millrace.train.variable.Variables;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,7 +32,32 @@ public final class Slots {
     return all;
   }
 
-  void put(String kind, GraphVariable v, GraphVariable slot) {
+  /**
+   * Makes the slot of this kind for {@code v} unless there is one: a variable of the same kind,
+   * type, shape and place, called {@code v/name} or, if that is taken, that with a suffix.
+   */
+  void create(Scope scope, GraphVariable v, String kind, String name, Initializer initial) {
+    if (find(kind, v) != null) {
+      return;
+    }
+    GraphVariable slot =
+        beside(scope, v)
+            .variable(free(v.graph(), v.name() + "/" + name), v.dtype(), v.shape(), initial);
     byKind.computeIfAbsent(kind, k -> new LinkedHashMap<>()).put(v, slot);
+  }
+
+  /** Where variables are made that are placed with {@code v}, are of its kind, and not trained. */
+  static VariableScope beside(Scope scope, GraphVariable v) {
+    return VariableScope.of(scope.colocatedWith(v.node()))
+        .withResources(v.isResource())
+        .withTrainable(false);
+  }
+
+  private static String free(Graph graph, String name) {
+    String candidate = name;
+    for (int i = 1; Variables.find(graph, candidate) != null; i++) {
+      candidate = name + "_" + i;
+    }
+    return candidate;
   }
 }

@@ -2,6 +2,7 @@ package dev.millrace.train.variable;
 
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.NodeBuilder;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.tensor.DType;
@@ -47,7 +48,9 @@ public record GraphVariable(
 
   /** Adds a node that assigns {@code value}. */
   public Node assign(Scope scope, Output value) {
-    return change(scope, "Assign", value);
+    NodeBuilder b = scope.node(isResource() ? "AssignVariableOp" : "Assign");
+    b.input(handle).input(value);
+    return (isResource() ? b : b.attr("use_locking", false)).add();
   }
 
   /** Adds a node that adds {@code value} to it. */
@@ -62,6 +65,33 @@ public record GraphVariable(
 
   private Node change(Scope scope, String op, Output value) {
     return scope.node(isResource() ? op + "VariableOp" : op).input(handle).input(value).add();
+  }
+
+  /** Adds a node that adds row {@code i} of {@code rows} to row {@code indices[i]}. */
+  public Node scatterAdd(Scope scope, Output indices, Output rows) {
+    return scope
+        .node(isResource() ? "ResourceScatterAdd" : "ScatterAdd")
+        .input(handle)
+        .input(indices)
+        .input(rows)
+        .add();
+  }
+
+  /** The value after {@code change}, a node of one of the methods above, has run. */
+  public Output valueAfter(Scope scope, Node change) {
+    if (!isResource()) {
+      return change.output(0);
+    }
+    Output value =
+        scope
+            .withControlInputs(change)
+            .node("ReadVariableOp")
+            .input(handle)
+            .attr("dtype", dtype)
+            .add()
+            .output();
+    value.refineShape(shape);
+    return value;
   }
 
   @Override

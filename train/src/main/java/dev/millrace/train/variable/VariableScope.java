@@ -160,7 +160,7 @@ public final class VariableScope {
         free.substring(0, free.length() - 1),
         value.dtype(),
         value.shape(),
-        null,
+        resource ? "Initializer" : null,
         (s, dtype, shape) -> Const.of(s.withName("initial_value"), value));
   }
 
@@ -181,7 +181,7 @@ public final class VariableScope {
             shape);
     GraphVariable v =
         resource
-            ? resource(name, placed, dtype, shape, value)
+            ? resource(name, placed, follows, dtype, shape, value)
             : reference(placed, dtype, shape, value);
     List<Object> all = graph().collection(collection);
     all.add(v);
@@ -200,22 +200,25 @@ public final class VariableScope {
   }
 
   private GraphVariable resource(
-      String name, Scope placed, DType dtype, Shape shape, Output value) {
+      String name, Scope placed, boolean follows, DType dtype, Shape shape, Output value) {
     Output handle =
         placed
             .asNode()
             .node("VarHandleOp")
             .attr("shared_name", name)
+            .attr("debug_name", name + "/")
             .attr("dtype", dtype)
             .attr("shape", shape)
             .add()
             .output();
     String device = handle.node().device();
-    Scope with = placed.withoutColocation().withDevice((String) null).withDevice(device);
-    with.reopened(name + "/IsInitialized/").node("VarIsInitializedOp").input(handle).add();
-    Node assign = with.withName("Assign").node("AssignVariableOp").input(handle).input(value).add();
+    Scope beside = follows ? placed : placed.withoutColocation();
+    beside.reopened(name + "/IsInitialized/").node("VarIsInitializedOp").input(handle).add();
+    Scope on = placed.withoutColocation().withDevice((String) null).withDevice(device);
+    Node assign = on.withName("Assign").node("AssignVariableOp").input(handle).input(value).add();
     Output read =
-        with.reopened(name + "/Read/")
+        (follows ? placed : on)
+            .reopened(name + "/Read/")
             .node("ReadVariableOp")
             .input(handle)
             .attr("dtype", dtype)

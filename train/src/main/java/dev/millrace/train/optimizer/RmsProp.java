@@ -1,0 +1,77 @@
+package dev.millrace.train.optimizer;
+
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.train.variable.Initializers;
+
+/**
+ * Steps over a moving average of the size of gradients; the centred form takes their variance
+ * instead of their square.
+ */
+public final class RmsProp extends Optimizer {
+  /** The settings beside the learning rate, with TensorFlow's defaults. */
+  public record Settings(float decay, float momentum, float epsilon, boolean centered) {
+    public static final Settings DEFAULT = new Settings(.9f, 0, 1e-10f, false);
+  }
+
+  private final Hyper rate;
+  private final Hyper decay;
+  private final Hyper momentum;
+  private final Hyper epsilon;
+  private final boolean centered;
+
+  public RmsProp(float learningRate) {
+    this(learningRate, Settings.DEFAULT);
+  }
+
+  public RmsProp(float learningRate, Settings settings) {
+    this(Hyper.of("learning_rate", learningRate), settings);
+  }
+
+  /** With a learning rate that the graph computes. */
+  public RmsProp(Output learningRate, Settings settings) {
+    this(Hyper.of("learning_rate", learningRate), settings);
+  }
+
+  private RmsProp(Hyper rate, Settings s) {
+    this(
+        rate,
+        Hyper.of("decay", s.decay),
+        Hyper.of("momentum", s.momentum),
+        Hyper.of("epsilon", s.epsilon),
+        s.centered);
+  }
+
+  private RmsProp(Hyper rate, Hyper decay, Hyper momentum, Hyper epsilon, boolean centered) {
+    super("RMSProp", rate, decay, momentum, epsilon);
+    this.rate = rate;
+    this.decay = decay;
+    this.momentum = momentum;
+    this.epsilon = epsilon;
+    this.centered = centered;
+  }
+
+  @Override
+  String rule() {
+    return centered ? "CenteredRMSProp" : "RMSProp";
+  }
+
+  @Override
+  void createSlots(Scope scope, GraphVariable v) {
+    createSlot(scope, v, "rms", Initializers.ones());
+    if (centered) {
+      createSlot(scope, v, "mg", Initializers.zeros());
+    }
+    createSlot(scope, v, "momentum", Initializers.zeros());
+  }
+
+  @Override
+  void describe(Update u) {
+    if (centered) {
+      u.slot("mg");
+    }
+    u.slot("rms").slot("momentum").hyper(rate).hyper(decay).hyper(momentum).hyper(epsilon);
+    u.gradient();
+  }
+}
