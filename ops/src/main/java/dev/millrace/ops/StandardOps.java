@@ -3,6 +3,7 @@ package dev.millrace.ops;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.ops.accumulator.AccumulatorOps;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.flow.FlowOps;
 import dev.millrace.ops.math.MathOps;
@@ -20,6 +21,7 @@ public final class StandardOps {
   /** Every family's list. */
   public static final List<Op> ALL =
       Stream.of(
+              AccumulatorOps.ALL,
               ArrayOps.ALL,
               FlowOps.ALL,
               MathOps.ALL,

@@ -1,36 +1,31 @@
 package dev.millrace.ops.queue;
 
-import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Resources;
+import dev.millrace.ops.waiting.Waiter;
+import dev.millrace.ops.waiting.WaitingRoom;
 import dev.millrace.tensor.Tensor;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * A bounded queue of elements, each a tuple of tensors. Whoever finds it full or empty waits in
- * line, without a thread, until its turn comes, the queue is closed, or its step is cancelled.
+ * line until its turn comes, the queue is closed, or its step is cancelled.
  *
  * <p>Enqueuing and dequeuing have a line each. The head of a line takes what it can get, so a
  * dequeue of many may take more than the queue ever holds at once; those behind it wait. Closing
  * lets the dequeuers have what is left.
  *
- * <p>Threading: any thread; what an attempt leads to is told outside the lock.
+ * <p>Threading: any thread.
  */
 public final class Queue implements Resources.Resource {
-  private enum Progress {
-    NONE,
-    SOME,
-    DONE
-  }
-
   private final QueueSpec spec;
   private final QueueOrder elements;
-  private final ArrayDeque<Attempt> enqueuing = new ArrayDeque<>();
-  private final ArrayDeque<Attempt> dequeuing = new ArrayDeque<>();
+  private final WaitingRoom.Line enqueuing = new WaitingRoom.Line("Enqueue");
+  private final WaitingRoom.Line dequeuing = new WaitingRoom.Line("Dequeue");
+  private final WaitingRoom room = new WaitingRoom(this, enqueuing, dequeuing);
   private long bytes;
   private boolean closed;
 
@@ -53,6 +48,7 @@ public final class Queue implements Resources.Resource {
     return elements.size();
   }
 
+  /** Whether nobody can enqueue any more. */
   public synchronized boolean isClosed() {
     return closed;
   }
@@ -63,12 +59,12 @@ public final class Queue implements Resources.Resource {
       done.run();
       return;
     }
-    submit(new Enqueue(c, list, done), enqueuing);
+    room.enter(enqueuing, new Enqueue(c, list, done));
   }
 
   /** Gives the outputs of {@code c} the components of one element. */
   void dequeue(KernelContext c, Runnable done) {
-    submit(new Dequeue(c, 1, false, false, done), dequeuing);
+    room.enter(dequeuing, new Dequeue(c, 1, false, false, done));
   }
 
   /**
@@ -76,12 +72,12 @@ public final class Queue implements Resources.Resource {
    * orFewer} those that are left if the queue is closed before there are that many.
    */
   void dequeueMany(KernelContext c, int n, boolean orFewer, Runnable done) {
-    Dequeue a = new Dequeue(c, n, true, orFewer, done);
     if (n == 0) {
-      a.end();
+      stack(c, List.of());
+      done.run();
       return;
     }
-    submit(a, dequeuing);
+    room.enter(dequeuing, new Dequeue(c, n, true, orFewer, done));
   }
 
   /**
@@ -90,104 +86,39 @@ public final class Queue implements Resources.Resource {
    */
   void close(KernelContext c, boolean cancelPending, Runnable done) {
     if (!cancelPending) {
-      submit(new Close(c, done), enqueuing);
+      room.enter(enqueuing, new Close(c, done));
       return;
     }
-    List<Attempt> cancelled;
     synchronized (this) {
       closed = true;
-      cancelled = drain(enqueuing, cancelled("Enqueue"));
     }
-    cancelled.forEach(Attempt::end);
-    serve();
+    room.cancelAll(enqueuing);
     done.run();
   }
 
   /** Ends the queue: waiters fail and what it holds is given up. */
   @Override
   public void close() {
-    List<Attempt> failed;
     synchronized (this) {
       closed = true;
-      MillraceException gone =
-          new MillraceException(
-              Code.CANCELLED, "%s '%s' was removed.".formatted(spec.kind(), spec.name()));
-      failed = drain(enqueuing, gone);
-      failed.addAll(drain(dequeuing, gone));
+    }
+    MillraceException gone =
+        new MillraceException(
+            Code.CANCELLED, "%s '%s' was removed.".formatted(spec.kind(), spec.name()));
+    room.failAll(dequeuing, gone);
+    room.failAll(enqueuing, gone);
+    synchronized (this) {
       while (elements.size() > 0) {
         release(elements.take());
       }
+      bytes = 0;
     }
-    failed.forEach(Attempt::end);
   }
 
-  private static List<Attempt> drain(ArrayDeque<Attempt> line, MillraceException why) {
-    List<Attempt> all = new ArrayList<>(line);
-    line.clear();
-    for (Attempt a : all) {
-      a.over = true;
-      a.undo();
-      a.failure = why;
+  private void stack(KernelContext c, List<Tensor[]> taken) {
+    for (int i = 0; i < spec.types().size(); i++) {
+      c.output(i, Batch.stack(spec, i, taken));
     }
-    return all;
-  }
-
-  private void submit(Attempt a, ArrayDeque<Attempt> line) {
-    // Registered first: a step that is already over must not be found in line.
-    a.registration = a.c.cancellation().onCancel(() -> cancel(a, line));
-    synchronized (this) {
-      if (!a.over) {
-        line.addLast(a);
-      }
-    }
-    serve();
-  }
-
-  private void cancel(Attempt a, ArrayDeque<Attempt> line) {
-    synchronized (this) {
-      if (a.over) {
-        return;
-      }
-      a.over = true;
-      line.remove(a);
-      a.undo();
-      a.failure = cancelled(line == enqueuing ? "Enqueue" : "Dequeue").asDerived();
-    }
-    a.end();
-    // What it gave back, or its place at the head of the line, may serve another.
-    serve();
-  }
-
-  private static MillraceException cancelled(String what) {
-    return new MillraceException(Code.CANCELLED, what + " operation was cancelled");
-  }
-
-  /** Lets both lines go on as far as they can. */
-  private void serve() {
-    List<Attempt> over = new ArrayList<>();
-    synchronized (this) {
-      boolean changed;
-      do {
-        changed = serve(enqueuing, over) | serve(dequeuing, over);
-      } while (changed);
-    }
-    over.forEach(Attempt::end);
-  }
-
-  private static boolean serve(ArrayDeque<Attempt> line, List<Attempt> over) {
-    boolean changed = false;
-    while (!line.isEmpty()) {
-      Attempt head = line.getFirst();
-      Progress p = head.advance();
-      changed |= p != Progress.NONE;
-      if (p != Progress.DONE) {
-        return changed;
-      }
-      line.removeFirst();
-      head.over = true;
-      over.add(head);
-    }
-    return changed;
   }
 
   private static void release(Tensor[] element) {
@@ -204,50 +135,7 @@ public final class Queue implements Resources.Resource {
     return n;
   }
 
-  /** Somebody in line. */
-  private abstract static class Attempt {
-    final KernelContext c;
-    private final Runnable done;
-    Cancellation.Registration registration;
-
-    /** Set under the lock by whoever ends the attempt, and only once. */
-    boolean over;
-
-    MillraceException failure;
-
-    Attempt(KernelContext c, Runnable done) {
-      this.c = c;
-      this.done = done;
-    }
-
-    /** Does what can be done now, under the lock. */
-    abstract Progress advance();
-
-    /** Gives back what it took, under the lock. */
-    void undo() {}
-
-    /** Sets the outputs, outside the lock. */
-    void deliver() {}
-
-    final void end() {
-      if (registration != null) {
-        registration.close();
-      }
-      if (failure == null) {
-        try {
-          deliver();
-        } catch (Throwable t) {
-          failure = MillraceException.of(t);
-        }
-      }
-      if (failure != null) {
-        c.fail(failure);
-      }
-      done.run();
-    }
-  }
-
-  private final class Enqueue extends Attempt {
+  private final class Enqueue extends Waiter {
     private final List<Tensor[]> list;
     private int next;
 
@@ -257,12 +145,11 @@ public final class Queue implements Resources.Resource {
     }
 
     @Override
-    Progress advance() {
+    protected Progress advance() {
       if (closed) {
-        undo();
-        failure =
+        failWith(
             new MillraceException(
-                Code.CANCELLED, "%s '%s' is closed.".formatted(spec.kind(), spec.name()));
+                Code.CANCELLED, "%s '%s' is closed.".formatted(spec.kind(), spec.name())));
         return Progress.DONE;
       }
       int before = next;
@@ -279,14 +166,14 @@ public final class Queue implements Resources.Resource {
 
     /** What has entered the queue stays there, as in TensorFlow. */
     @Override
-    void undo() {
+    protected void undo() {
       while (next < list.size()) {
         release(list.get(next++));
       }
     }
   }
 
-  private final class Dequeue extends Attempt {
+  private final class Dequeue extends Waiter {
     private final boolean stacked;
     private final boolean orFewer;
     private final int wanted;
@@ -300,68 +187,63 @@ public final class Queue implements Resources.Resource {
     }
 
     @Override
-    Progress advance() {
+    protected Progress advance() {
       int before = taken.size();
       while (taken.size() < wanted && elements.available(closed) > 0) {
         Tensor[] element = elements.take();
         bytes -= bytes(element);
         taken.add(element);
       }
-      if (taken.size() == wanted) {
+      if (taken.size() == wanted || (closed && orFewer && !taken.isEmpty())) {
         return Progress.DONE;
       }
       if (closed) {
-        if (orFewer && !taken.isEmpty()) {
-          return Progress.DONE;
-        }
         undo();
-        failure =
+        failWith(
             new MillraceException(
                 Code.OUT_OF_RANGE,
                 "%s '%s' is closed and has insufficient elements (requested %d, current size %d)"
-                    .formatted(spec.kind(), spec.name(), wanted, elements.size()));
+                    .formatted(spec.kind(), spec.name(), wanted, elements.size())));
         return Progress.DONE;
       }
       return taken.size() > before ? Progress.SOME : Progress.NONE;
     }
 
     @Override
-    void undo() {
+    protected void undo() {
       taken.forEach(e -> bytes += bytes(e));
       elements.putBack(taken);
       taken.clear();
     }
 
     @Override
-    void deliver() {
-      if (!stacked) {
+    protected void deliver() {
+      if (stacked) {
+        try {
+          stack(context(), taken);
+        } finally {
+          taken.forEach(Queue::release);
+        }
+      } else {
         Tensor[] element = taken.getFirst();
         for (int i = 0; i < element.length; i++) {
-          c.output(i, element[i]);
+          context().output(i, element[i]);
         }
-        return;
-      }
-      try {
-        for (int i = 0; i < spec.types().size(); i++) {
-          c.output(i, Batch.stack(spec, i, taken));
-        }
-      } finally {
-        taken.forEach(Queue::release);
       }
     }
   }
 
-  private final class Close extends Attempt {
+  private final class Close extends Waiter {
     Close(KernelContext c, Runnable done) {
       super(c, done);
     }
 
     @Override
-    Progress advance() {
+    protected Progress advance() {
       if (closed) {
-        failure =
+        failWith(
             new MillraceException(
-                Code.CANCELLED, "Queue '%s' is already closed.".formatted(spec.name()));
+                Code.CANCELLED, "Queue '%s' is already closed.".formatted(spec.name())));
       }
       closed = true;
       return Progress.DONE;

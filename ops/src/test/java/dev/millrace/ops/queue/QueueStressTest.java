@@ -51,11 +51,10 @@ class QueueStressTest {
     TinySession.Pending closing = session.start(close);
     Set<Long> out = new HashSet<>();
     List<Long> all = new ArrayList<>();
-    while (!closing.isDone()) {
-      TinySession.Pending extra = session.start(take);
-      takes.add(extra);
-      Thread.yield();
+    for (int i = 0; i < puts.size(); i++) {
+      takes.add(session.start(take));
     }
+    closing.get();
     Set<Long> in = new HashSet<>();
     for (int v = 0; v < puts.size(); v++) {
       if (succeeded(puts.get(v), seed) != null) {
