@@ -228,6 +228,11 @@ public final class GraphCodec {
               try {
                 attrs.put(k, AttrCodec.decode(v));
               } catch (MillraceException e) {
+                if (!p.op.attrs().containsKey(k)) {
+                  // A note from one part of TensorFlow to another: carried, not understood.
+                  attrs.put(k, new AttrValue.Opaque(v.toByteArray()));
+                  return;
+                }
                 throw e.withMessage(
                     "Node '" + p.def.getName() + "', attribute '" + k + "': " + e.getMessage());
               }

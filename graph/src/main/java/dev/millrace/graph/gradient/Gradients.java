@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Set;
+import java.util.TreeMap;
 
 /**
  * Adds to a graph the computation of d(sum of ys)/dx for each x.
@@ -144,7 +145,9 @@ public final class Gradients {
       return;
     }
     Scope s = scope.withSubScope(node.name() + "_grad");
-    op.gradient().build(new Turn(node, colocate ? s.colocatedWith(node) : s, between));
+    Turn turn = new Turn(node, colocate ? s.colocatedWith(node) : s);
+    op.gradient().build(turn);
+    turn.gate().forEach((i, g) -> leave(node.input(i), g, between));
   }
 
   /** All that came back for {@code out}, added up once and then kept as a single gradient. */
@@ -217,16 +220,68 @@ public final class Gradients {
     return scope.node("Const").attr("value", t).attr("dtype", t.dtype()).add().output();
   }
 
+  private void leave(Output in, Grad g, Set<Node> between) {
+    if (between.contains(in.node())) {
+      add(in, g);
+    }
+  }
+
   /** One node's turn. */
   private final class Turn implements GradientContext {
     private final Node node;
     private final Scope nodeScope;
-    private final Set<Node> between;
 
-    Turn(Node node, Scope nodeScope, Set<Node> between) {
+    /** What was left for each input, in the order of the inputs. */
+    private final Map<Integer, Grad> left = new TreeMap<>();
+
+    Turn(Node node, Scope nodeScope) {
       this.node = node;
       this.nodeScope = nodeScope;
-      this.between = between;
+    }
+
+    /**
+     * Where a node has several gradients, each is held back until all are there. An update of a
+     * reference variable by one of them would else change what another still has to read.
+     */
+    Map<Integer, Grad> gate() {
+      if (left.size() < 2) {
+        return left;
+      }
+      List<Node> all = new ArrayList<>();
+      for (Grad g : left.values()) {
+        Node n = valueOf(g).node();
+        if (!all.contains(n)) {
+          all.add(n);
+        }
+      }
+      Scope tuple = nodeScope.withoutColocation().withSubScope("tuple");
+      Node together = tuple.withControlInputs(all).withName("group_deps").node("NoOp").add();
+      Map<Integer, Grad> gated = new TreeMap<>();
+      left.forEach((i, g) -> gated.put(i, gated(tuple.withControlInputs(together), g)));
+      return gated;
+    }
+
+    private static Output valueOf(Grad g) {
+      return switch (g) {
+        case Grad.Dense d -> d.value();
+        case Grad.Rows r -> r.values();
+        case Grad.None n -> throw new IllegalStateException("no gradient was left");
+      };
+    }
+
+    private static Grad gated(Scope after, Grad g) {
+      Output value = valueOf(g);
+      Output held =
+          after
+              .withName("control_dependency")
+              .colocatedWith(value.node())
+              .node("Identity")
+              .input(value)
+              .add()
+              .output();
+      return g instanceof Grad.Rows r
+          ? new Grad.Rows(held, r.indices(), r.denseShape())
+          : new Grad.Dense(held);
     }
 
     @Override
@@ -261,19 +316,12 @@ public final class Gradients {
 
     @Override
     public void dx(int i, Output gradient) {
-      leave(i, new Grad.Dense(gradient));
+      left.put(i, new Grad.Dense(gradient));
     }
 
     @Override
     public void dxRows(int i, Output values, Output indices, Output denseShape) {
-      leave(i, new Grad.Rows(values, indices, denseShape));
-    }
-
-    private void leave(int i, Grad g) {
-      Output in = node.input(i);
-      if (between.contains(in.node())) {
-        add(in, g);
-      }
+      left.put(i, new Grad.Rows(values, indices, denseShape));
     }
   }
 }

@@ -21,6 +21,7 @@ public final class NnOps {
           Activations.SOFTSIGN_GRAD,
           BiasAdd.OP,
           BiasAdd.GRAD,
+          FusedMatMul.OP,
           SoftmaxOps.SOFTMAX,
           SoftmaxOps.LOG_SOFTMAX,
           CrossEntropy.DENSE,

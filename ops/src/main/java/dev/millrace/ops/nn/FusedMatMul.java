@@ -1,0 +1,117 @@
+package dev.millrace.ops.nn;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.op.Gradient;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.Bias;
+import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.Gemm;
+import dev.millrace.tensor.math.UnaryOp;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A matrix product with bias and activation in one node. Nobody writes it: TensorFlow's master
+ * makes it out of MatMul, BiasAdd and Relu before it sends a graph to its workers.
+ */
+public final class FusedMatMul {
+  public static final Op OP =
+      Op.define("_FusedMatMul")
+          .attr("transpose_a: bool = false")
+          .attr("transpose_b: bool = false")
+          .attr("T: {bfloat16, half, float, double}")
+          .attr("num_args: int >= 0")
+          .attr("fused_ops: list(string) = []")
+          .attr("epsilon: float = 0.0001")
+          .attr("leakyrelu_alpha: float = 0.2")
+          .input("a: T")
+          .input("b: T")
+          .input("args: num_args * T")
+          .output("product: T")
+          .shape(FusedMatMul::shape)
+          .kernelPerNode(FusedMatMul::kernel)
+          .gradient(Gradient.undefined("it appears only after gradients have been added"))
+          .build();
+
+  private static final Map<String, UnaryOp> ACTIVATIONS =
+      Map.of(
+          "Relu", UnaryOp.RELU,
+          "Relu6", UnaryOp.RELU6,
+          "Elu", UnaryOp.ELU,
+          "Tanh", UnaryOp.TANH,
+          "Sigmoid", UnaryOp.SIGMOID);
+
+  private FusedMatMul() {}
+
+  private static List<Shape> shape(ShapeContext c) {
+    Shape a = c.inputOfRank(0, 2);
+    Shape b = c.inputOfRank(1, 2);
+    return List.of(
+        Shape.of(
+            a.dim(c.node().booleanAttr("transpose_a") ? 1 : 0),
+            b.dim(c.node().booleanAttr("transpose_b") ? 0 : 1)));
+  }
+
+  private static Kernel kernel(Node node) {
+    DType type = node.output(0).dtype();
+    boolean ta = node.booleanAttr("transpose_a");
+    boolean tb = node.booleanAttr("transpose_b");
+    List<String> fused = node.stringsAttr("fused_ops");
+    boolean known =
+        !fused.isEmpty()
+            && fused.getFirst().equals("BiasAdd")
+            && node.intAttr("num_args") == 1
+            && (fused.size() == 1 || (fused.size() == 2 && ACTIVATIONS.containsKey(fused.get(1))));
+    if (!known) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          "_FusedMatMul '"
+              + node.name()
+              + "' fuses "
+              + fused
+              + "; known are BiasAdd alone or followed by one of "
+              + ACTIVATIONS.keySet().stream().sorted().toList()
+              + ".");
+    }
+    UnaryOp activation = fused.size() == 2 ? ACTIVATIONS.get(fused.get(1)) : null;
+    return c -> {
+      Tensor a = c.input(0);
+      Tensor b = c.input(1);
+      Tensor bias = c.input(2);
+      if (a.shape().rank() != 2 || b.shape().rank() != 2) {
+        throw MillraceException.invalid(
+            "both inputs must be matrices: a is %s, b is %s.", a.shape(), b.shape());
+      }
+      long k = a.shape().dim(ta ? 0 : 1);
+      long m = a.shape().dim(ta ? 1 : 0);
+      long n = b.shape().dim(tb ? 0 : 1);
+      if (k != b.shape().dim(tb ? 1 : 0) || bias.shape().rank() != 1 || bias.elements() != n) {
+        throw MillraceException.invalid(
+            "shapes do not fit: a is %s, b is %s, bias is %s.", a.shape(), b.shape(), bias.shape());
+      }
+      Tensor y = c.allocate(0, Shape.of(m, n));
+      Gemm.run(
+          type,
+          ta,
+          tb,
+          Math.toIntExact(m),
+          Math.toIntExact(n),
+          Math.toIntExact(k),
+          a.data(),
+          b.data(),
+          y.data(),
+          false);
+      Bias.add(y, bias, y, m, n, 1);
+      if (activation != null) {
+        Elementwise.unary(activation, y, y);
+      }
+    };
+  }
+}
