@@ -1,12 +1,18 @@
 package dev.millrace.tensor.math;
 
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Splits a loop over the compute threads of the process. The calling thread always takes part, so a
  * call makes progress even when all others are busy, and calls may nest.
+ *
+ * <p>A loop is offered in one of a few slots, from which helper threads take ranges; when all slots
+ * are taken there is enough to do already and the caller works alone. A helper that runs out of
+ * work looks for more for a short while before it sleeps, as loops come in bursts, but the less
+ * often that pays the shorter it looks: several processes may share the machine.
  *
  * <p>Threading: any thread may call {@link #run}; the body is called from several at once, each
  * with a range of its own, and everything it wrote is visible when run returns.
@@ -19,9 +25,16 @@ public final class Parallel {
   }
 
   private static final int MACHINE = Runtime.getRuntime().availableProcessors();
+  private static final int SLOTS = 8;
+  private static final AtomicReferenceArray<Job> OFFERED = new AtomicReferenceArray<>(SLOTS);
+
+  /** How long a thread spins before it sleeps: a helper for work, a caller for the helpers. */
+  private static final long MAX_SPIN_NANOS = 50_000;
+
+  private static final long MIN_SPIN_NANOS = 2_000;
+
   private static volatile int threads = Integer.getInteger("millrace.threads", MACHINE);
-  private static final AtomicReference<Job> OFFERED = new AtomicReference<>();
-  private static Thread[] helpers = new Thread[0];
+  private static volatile Thread[] helpers = new Thread[0];
 
   private Parallel() {}
 
@@ -39,8 +52,10 @@ public final class Parallel {
   }
 
   /**
-   * Runs {@code body} over 0..n. Ranges are multiples of {@code grain} long but for the last; a
-   * loop of at most {@code grain} runs on the caller at once.
+   * Runs {@code body} over 0..n. Ranges are multiples of {@code grain} long but for the last, and
+   * not more than {@link #threads}; a loop of at most {@code grain} runs on the caller at once.
+   * Which ranges there are depends on the three numbers only. The first failure of a range is
+   * thrown when all have ended.
    */
   public static void run(long n, long grain, Range body) {
     int t = threads;
@@ -54,14 +69,24 @@ public final class Parallel {
     long each = (n + pieces - 1) / pieces;
     each = (each + grain - 1) / grain * grain;
     Job job = new Job(n, each, body);
-    if (OFFERED.compareAndSet(null, job)) {
-      wakeHelpers(t - 1);
-      job.work();
-      OFFERED.compareAndSet(job, null);
-    } else {
-      job.work();
+    int slot = offer(job);
+    if (slot >= 0) {
+      wakeHelpers((int) pieces - 1);
+    }
+    job.work();
+    if (slot >= 0) {
+      OFFERED.set(slot, null);
     }
     job.await();
+  }
+
+  private static int offer(Job job) {
+    for (int slot = 0; slot < SLOTS; slot++) {
+      if (OFFERED.get(slot) == null && OFFERED.compareAndSet(slot, null, job)) {
+        return slot;
+      }
+    }
+    return -1;
   }
 
   private static void wakeHelpers(int wanted) {
@@ -75,7 +100,7 @@ public final class Parallel {
   }
 
   private static synchronized Thread[] startHelpers(int wanted) {
-    Thread[] h = java.util.Arrays.copyOf(helpers, Math.max(wanted, helpers.length));
+    Thread[] h = Arrays.copyOf(helpers, Math.max(wanted, helpers.length));
     for (int i = helpers.length; i < wanted; i++) {
       h[i] = Thread.ofPlatform().name("millrace-compute-" + (i + 1)).daemon().start(Parallel::help);
     }
@@ -83,19 +108,31 @@ public final class Parallel {
     return h;
   }
 
-  /** A helper looks for a job for a short while before it sleeps, as loops come in bursts. */
   private static void help() {
+    long patience = MAX_SPIN_NANOS;
     while (true) {
-      for (int spin = 0; spin < 2000; spin++) {
-        Job job = OFFERED.get();
-        if (job != null && job.hasWork()) {
-          job.work();
-          spin = 0;
-        }
-        Thread.onSpinWait();
+      if (findWork(patience)) {
+        patience = Math.min(MAX_SPIN_NANOS, patience * 2);
+      } else {
+        patience = Math.max(MIN_SPIN_NANOS, patience / 2);
+        LockSupport.park();
       }
-      LockSupport.park();
     }
+  }
+
+  /** Works on the first job found; false if there was none for that long. */
+  private static boolean findWork(long nanos) {
+    long start = System.nanoTime();
+    do {
+      for (int slot = 0; slot < SLOTS; slot++) {
+        Job job = OFFERED.get(slot);
+        if (job != null && job.work()) {
+          return true;
+        }
+      }
+      Thread.onSpinWait();
+    } while (System.nanoTime() - start < nanos);
+    return false;
   }
 
   /** One loop: who comes takes the next range until there is none. */
@@ -107,40 +144,47 @@ public final class Parallel {
     private final AtomicLong done = new AtomicLong();
     private volatile Throwable failure;
 
+    /** The caller, once it sleeps until the last range is done. */
+    private volatile Thread sleeper;
+
     Job(long n, long each, Range body) {
       this.n = n;
       this.each = each;
       this.body = body;
     }
 
-    boolean hasWork() {
-      return next.get() < n;
-    }
-
-    void work() {
-      while (hasWork()) {
+    /** Runs ranges until none is left; whether there was any. */
+    boolean work() {
+      boolean any = false;
+      while (next.get() < n) {
         long from = next.getAndAdd(each);
         if (from >= n) {
-          return;
+          break;
         }
+        any = true;
         long to = Math.min(n, from + each);
         try {
           body.run(from, to);
         } catch (Throwable t) {
           failure = t;
         }
-        done.addAndGet(to - from);
+        if (done.addAndGet(to - from) == n) {
+          LockSupport.unpark(sleeper);
+        }
       }
+      return any;
     }
 
     /** The caller has found no more ranges; those others took are running and end soon. */
     void await() {
-      int spins = 0;
-      while (done.get() < n) {
-        if (++spins < 10_000) {
+      if (done.get() < n) {
+        long start = System.nanoTime();
+        while (done.get() < n && System.nanoTime() - start < MAX_SPIN_NANOS) {
           Thread.onSpinWait();
-        } else {
-          Thread.yield();
+        }
+        sleeper = Thread.currentThread();
+        while (done.get() < n) {
+          LockSupport.park(this);
         }
       }
       if (failure instanceof RuntimeException e) {
