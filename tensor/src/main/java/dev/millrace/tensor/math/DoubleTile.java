@@ -93,7 +93,7 @@ final class DoubleTile implements GemmTile {
       if (whole < cols) {
         long at = to + whole * BYTES;
         VectorMask<Double> mask = S.indexInRange(whole, cols);
-        DoubleVector x = DoubleVector.fromMemorySegment(S, tile, from + whole * BYTES, ORDER);
+        DoubleVector x = DoubleVector.fromMemorySegment(S, tile, from + whole * BYTES, ORDER, mask);
         if (add) {
           x.add(DoubleVector.fromMemorySegment(S, c, at, ORDER, mask))
               .intoMemorySegment(c, at, ORDER, mask);

@@ -93,7 +93,7 @@ final class FloatTile implements GemmTile {
       if (whole < cols) {
         long at = to + whole * BYTES;
         VectorMask<Float> mask = S.indexInRange(whole, cols);
-        FloatVector x = FloatVector.fromMemorySegment(S, tile, from + whole * BYTES, ORDER);
+        FloatVector x = FloatVector.fromMemorySegment(S, tile, from + whole * BYTES, ORDER, mask);
         if (add) {
           x.add(FloatVector.fromMemorySegment(S, c, at, ORDER, mask))
               .intoMemorySegment(c, at, ORDER, mask);

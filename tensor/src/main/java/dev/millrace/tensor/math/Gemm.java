@@ -52,6 +52,12 @@ public record Gemm(
    * accumulate} what was in {@code c} does not matter.
    */
   public void multiply(MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate) {
+    multiply(a, b, c, accumulate, true);
+  }
+
+  /** The same; floats and doubles only with {@code split} on more than the calling thread. */
+  void multiply(
+      MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate, boolean split) {
     checkSize("A", a, transA ? k : m, transA ? m : k, lda);
     checkSize("B", b, transB ? n : k, transB ? k : n, ldb);
     checkSize("C", c, m, n, ldc);
@@ -67,7 +73,13 @@ public record Gemm(
       return;
     }
     switch (type) {
-      case FLOAT, DOUBLE -> split(a, b, c, accumulate);
+      case FLOAT, DOUBLE -> {
+        if (split) {
+          split(a, b, c, accumulate);
+        } else {
+          block(a, b, c, accumulate, 0, m, 0, n);
+        }
+      }
       case HALF, BFLOAT16 -> ShortFloatGemm.multiply(this, a, b, c, accumulate);
       case INT32, INT64 ->
           Parallel.run(

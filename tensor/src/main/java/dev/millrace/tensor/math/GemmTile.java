@@ -1,5 +1,6 @@
 package dev.millrace.tensor.math;
 
+import dev.millrace.tensor.DType;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -8,6 +9,15 @@ import java.lang.foreign.MemorySegment;
  * each element type.
  */
 sealed interface GemmTile permits FloatTile, DoubleTile {
+  /** The tile of floats or doubles. */
+  static GemmTile of(DType type) {
+    return switch (type) {
+      case FLOAT -> FloatTile.INSTANCE;
+      case DOUBLE -> DoubleTile.INSTANCE;
+      default -> throw new IllegalArgumentException("no tiles of " + type);
+    };
+  }
+
   /** Rows of a tile, and elements of each column of a packed panel of A. */
   int rows();
 

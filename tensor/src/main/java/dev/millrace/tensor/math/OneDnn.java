@@ -129,7 +129,7 @@ public final class OneDnn {
       long ldc) {
     int status;
     try {
-      SET_THREADS.invokeExact(1);
+      useOneThread();
       status =
           (int)
               SGEMM.invokeExact(
@@ -150,6 +150,15 @@ public final class OneDnn {
       throw new IllegalStateException(t);
     }
     check(status, "sgemm");
+  }
+
+  /** Holds what oneDNN does next on this thread to this thread. */
+  static void useOneThread() {
+    try {
+      SET_THREADS.invokeExact(1);
+    } catch (Throwable t) {
+      throw new IllegalStateException(t);
+    }
   }
 
   static void check(int status, String call) {

@@ -88,7 +88,7 @@ final class VectorGemm {
       dots(g, a, b, c, accumulate, i0, i1, j0, j1);
       return;
     }
-    GemmTile tile = g.type() == DType.FLOAT ? FloatTile.INSTANCE : DoubleTile.INSTANCE;
+    GemmTile tile = GemmTile.of(g.type());
     // Equal blocks instead of full ones and a small rest.
     int blocks = (g.k() + DEPTH - 1) / DEPTH;
     int depth = (g.k() + blocks - 1) / blocks;

@@ -1,0 +1,222 @@
+package dev.millrace.tensor.math;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.Buffer;
+import dev.millrace.tensor.BufferPool;
+import dev.millrace.tensor.DType;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A convolution of images with filters, as TensorFlow's Conv2D defines it, and its two gradients.
+ * All arrays are dense and row-major: images are [batch, height, width, channels], the filter is
+ * [rows, columns, channels, filters], the output [batch, output height, output width, filters].
+ *
+ * <p>Floats go to oneDNN where it is available; doubles, and floats without it, are gathered into
+ * matrices and multiplied. 16-bit floats are computed as floats. The images of a batch are spread
+ * over the compute threads; the result depends on how many there are, not on which does what.
+ *
+ * @param type float, double, half or bfloat16
+ * @param channels of the input
+ * @param filters channels of the output
+ * @param rows the filter's height and how it moves down
+ * @param columns the filter's width and how it moves right
+ */
+public record Conv2D(
+    DType type,
+    int batch,
+    int height,
+    int width,
+    int channels,
+    int filters,
+    Window rows,
+    Window columns) {
+  /** Multiplications that are worth another thread. */
+  private static final long MIN_WORK = 500_000;
+
+  public Conv2D {
+    if (!type.isFloating()) {
+      throw MillraceException.invalid(
+          "There is no convolution of %s; it takes half, bfloat16, float and double.", type);
+    }
+  }
+
+  /** Rows of the output. */
+  public int outputHeight() {
+    return rows.outputs(height);
+  }
+
+  /** Columns of the output. */
+  public int outputWidth() {
+    return columns.outputs(width);
+  }
+
+  /** Computes the output. */
+  public void forward(MemorySegment input, MemorySegment filter, MemorySegment output) {
+    run(ConvResult.OUTPUT, input, filter, output);
+  }
+
+  /** Computes the gradient of the input from the filter and the gradient of the output. */
+  public void backwardInput(
+      MemorySegment inputGradient, MemorySegment filter, MemorySegment outputGradient) {
+    run(ConvResult.INPUT, inputGradient, filter, outputGradient);
+  }
+
+  /** Computes the gradient of the filter from the input and the gradient of the output. */
+  public void backwardFilter(
+      MemorySegment input, MemorySegment filterGradient, MemorySegment outputGradient) {
+    run(ConvResult.FILTER, input, filterGradient, outputGradient);
+  }
+
+  private void run(
+      ConvResult result, MemorySegment input, MemorySegment filter, MemorySegment output) {
+    checkSize("input", input, inputElements());
+    checkSize("filter", filter, filterElements());
+    checkSize("output", output, outputElements());
+    if (inputElements() == 0 || filterElements() == 0 || outputElements() == 0) {
+      (switch (result) {
+            case OUTPUT -> output.asSlice(0, outputElements() * type.bytes());
+            case INPUT -> input.asSlice(0, inputElements() * type.bytes());
+            case FILTER -> filter.asSlice(0, filterElements() * type.bytes());
+          })
+          .fill((byte) 0);
+    } else if (type == DType.HALF || type == DType.BFLOAT16) {
+      runAsFloats(result, input, filter, output);
+    } else {
+      split(result, input, filter, output);
+    }
+  }
+
+  /** Spreads the images over the threads. Each sums a gradient of the filter of its own. */
+  private void split(
+      ConvResult result, MemorySegment input, MemorySegment filter, MemorySegment output) {
+    long work = outputElements() * rows.size() * columns.size() * channels;
+    int pieces = (int) Math.min(Math.min(batch, Parallel.threads()), work / MIN_WORK + 1);
+    if (pieces == 1) {
+      images(result, batch, input, filter, output, true);
+      return;
+    }
+    long filterBytes = filterElements() * type.bytes();
+    Buffer others =
+        result == ConvResult.FILTER
+            ? BufferPool.shared().allocate((pieces - 1) * filterBytes)
+            : null;
+    try {
+      Parallel.run(
+          pieces,
+          1,
+          (from, to) -> {
+            for (int p = (int) from; p < to; p++) {
+              int first = (int) ((long) batch * p / pieces);
+              int images = (int) ((long) batch * (p + 1) / pieces) - first;
+              images(
+                  result,
+                  images,
+                  part(input, inputElements() / batch, first, images),
+                  others == null || p == 0
+                      ? filter
+                      : others.memory().asSlice((p - 1) * filterBytes, filterBytes),
+                  part(output, outputElements() / batch, first, images),
+                  false);
+            }
+          });
+      if (others != null) {
+        add(pieces - 1, others.memory(), filter);
+      }
+    } finally {
+      if (others != null) {
+        others.release();
+      }
+    }
+  }
+
+  private MemorySegment part(MemorySegment s, long elementsPerImage, int first, int images) {
+    long bytes = elementsPerImage * type.bytes();
+    return s.asSlice(first * bytes, images * bytes);
+  }
+
+  /** Computes some of the images. {@code alone}: there is nothing else for other threads to do. */
+  private void images(
+      ConvResult result,
+      int images,
+      MemorySegment input,
+      MemorySegment filter,
+      MemorySegment output,
+      boolean alone) {
+    Conv2D part =
+        images == batch
+            ? this
+            : new Conv2D(type, images, height, width, channels, filters, rows, columns);
+    if (type == DType.FLOAT && OneDnn.isAvailable()) {
+      OneDnnConv compiled = OneDnnConv.of(part, result);
+      if (compiled != null) {
+        compiled.run(input.address(), filter.address(), output.address());
+        return;
+      }
+    }
+    MatrixConv.run(part, result, input, filter, output, alone);
+  }
+
+  /** Adds {@code n} arrays as large as the filter to it, in order. */
+  private void add(int n, MemorySegment others, MemorySegment filter) {
+    GemmTile tile = GemmTile.of(type);
+    Parallel.run(
+        filterElements(),
+        1 << 15,
+        (from, to) -> {
+          long at = from * type.bytes();
+          for (int i = 0; i < n; i++) {
+            long otherAt = i * filterElements() * type.bytes() + at;
+            tile.store(others, otherAt, 0, filter, at, 0, 1, (int) (to - from), true);
+          }
+        });
+  }
+
+  private void runAsFloats(
+      ConvResult result, MemorySegment input, MemorySegment filter, MemorySegment output) {
+    Buffer in = BufferPool.shared().allocate(4 * inputElements());
+    Buffer weights = BufferPool.shared().allocate(4 * filterElements());
+    Buffer out = BufferPool.shared().allocate(4 * outputElements());
+    try {
+      if (result != ConvResult.INPUT) {
+        ShortFloats.widen(type, input, in.memory(), inputElements());
+      }
+      if (result != ConvResult.FILTER) {
+        ShortFloats.widen(type, filter, weights.memory(), filterElements());
+      }
+      if (result != ConvResult.OUTPUT) {
+        ShortFloats.widen(type, output, out.memory(), outputElements());
+      }
+      new Conv2D(DType.FLOAT, batch, height, width, channels, filters, rows, columns)
+          .split(result, in.memory(), weights.memory(), out.memory());
+      switch (result) {
+        case INPUT -> ShortFloats.narrow(type, in.memory(), input, inputElements());
+        case FILTER -> ShortFloats.narrow(type, weights.memory(), filter, filterElements());
+        case OUTPUT -> ShortFloats.narrow(type, out.memory(), output, outputElements());
+      }
+    } finally {
+      in.release();
+      weights.release();
+      out.release();
+    }
+  }
+
+  private long inputElements() {
+    return (long) batch * height * width * channels;
+  }
+
+  private long filterElements() {
+    return (long) rows.size() * columns.size() * channels * filters;
+  }
+
+  private long outputElements() {
+    return (long) batch * outputHeight() * outputWidth() * filters;
+  }
+
+  private void checkSize(String name, MemorySegment s, long elements) {
+    if (s.byteSize() < elements * type.bytes() || !s.isNative()) {
+      throw new IllegalArgumentException(
+          "the %s of %s needs %d native bytes, not %d"
+              .formatted(name, this, elements * type.bytes(), s.byteSize()));
+    }
+  }
+}
