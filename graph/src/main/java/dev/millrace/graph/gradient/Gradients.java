@@ -310,7 +310,7 @@ public final class Gradients {
     @Override
     public void pass(int o, int i) {
       if (hasGradient(o)) {
-        leave(i, total(node.output(o)));
+        left.put(i, total(node.output(o)));
       }
     }
 

@@ -10,7 +10,7 @@ import dev.millrace.graph.op.ShapeContext;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Bias;
+import dev.millrace.tensor.math.BinaryOp;
 import dev.millrace.tensor.math.Elementwise;
 import dev.millrace.tensor.math.Gemm;
 import dev.millrace.tensor.math.UnaryOp;
@@ -108,7 +108,7 @@ public final class FusedMatMul {
           b.data(),
           y.data(),
           false);
-      Bias.add(y, bias, y, m, n, 1);
+      Elementwise.binary(BinaryOp.ADD, y, bias, y);
       if (activation != null) {
         Elementwise.unary(activation, y, y);
       }
