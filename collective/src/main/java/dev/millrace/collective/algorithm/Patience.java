@@ -15,6 +15,9 @@ final class Patience {
   private static final int YIELDS = 500;
   private static final long SLEEP_NANOS = 5_000_000;
 
+  /** A rank that has left has sent all it will; what has not come by now never does. */
+  private static final long LEFT_NANOS = 1_000_000_000;
+
   private final Peers peers;
   private final long timeoutNanos;
   private final int spins;
@@ -58,6 +61,13 @@ final class Patience {
       throw failure;
     }
     long waited = System.nanoTime() - idleSinceNanos;
+    if (waited > LEFT_NANOS) {
+      for (int r = 0; r < peers.size(); r++) {
+        if (peers.hasLeft(r)) {
+          throw peers.liveness().fail(left(r, stage));
+        }
+      }
+    }
     if (waited > timeoutNanos) {
       throw peers
           .liveness()
@@ -70,5 +80,14 @@ final class Patience {
                           + " the collective timeout.",
                       peers.rank(), waited / 1_000_000_000, stage.missing())));
     }
+  }
+
+  private MillraceException left(int rank, Stage stage) {
+    return new MillraceException(
+        Code.FAILED_PRECONDITION,
+        String.format(
+            "%s has left the job, and rank %d waits for %s. All ranks must run the same operations"
+                + " before they leave.",
+            peers.describe(rank), peers.rank(), stage.missing()));
   }
 }

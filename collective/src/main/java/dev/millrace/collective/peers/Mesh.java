@@ -1,5 +1,6 @@
 package dev.millrace.collective.peers;
 
+import dev.millrace.collective.member.Liveness;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -115,6 +116,11 @@ final class Mesh implements Peers {
   @Override
   public Liveness liveness() {
     return liveness;
+  }
+
+  @Override
+  public boolean hasLeft(int r) {
+    return liveness.hasLeft(r);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.millrace.collective.peers;
 
+import dev.millrace.collective.member.Liveness;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -46,6 +47,9 @@ public interface Peers extends AutoCloseable {
 
   /** Who is alive, and what went wrong first. */
   Liveness liveness();
+
+  /** Whether a rank has said goodbye, so that nothing more will come from it. Cheap. */
+  boolean hasLeft(int rank);
 
   /** Whether more ranks run on this machine than it has processors, so that spinning hurts. */
   boolean isCrowded();

@@ -1,5 +1,6 @@
 package dev.millrace.collective.peers;
 
+import dev.millrace.collective.member.Liveness;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 
@@ -67,6 +68,11 @@ final class Subset implements Peers {
   @Override
   public Liveness liveness() {
     return all.liveness();
+  }
+
+  @Override
+  public boolean hasLeft(int r) {
+    return all.hasLeft(ranks[r]);
   }
 
   @Override

@@ -1,6 +1,8 @@
 package dev.millrace.collective.peers;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.collective.member.Liveness;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -67,6 +69,16 @@ public final class ThreadPeers {
     public MillraceException fail(MillraceException cause) {
       first.compareAndSet(null, cause);
       return first.get();
+    }
+
+    @Override
+    public MillraceException lost(int rank, String how) {
+      return fail(new MillraceException(Code.UNAVAILABLE, "Lost rank " + rank + ": " + how));
+    }
+
+    @Override
+    public boolean hasLeft(int rank) {
+      return false;
     }
   }
 }

@@ -2,8 +2,8 @@ package dev.millrace.collective.testing;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.collective.member.Liveness;
 import dev.millrace.collective.peers.Island;
-import dev.millrace.collective.peers.Liveness;
 import dev.millrace.collective.peers.Peers;
 import dev.millrace.collective.peers.Topology;
 import java.lang.foreign.MemorySegment;
@@ -86,6 +86,11 @@ public final class FaultyPeers implements Peers {
   @Override
   public Liveness liveness() {
     return peers.liveness();
+  }
+
+  @Override
+  public boolean hasLeft(int rank) {
+    return peers.hasLeft(rank);
   }
 
   @Override

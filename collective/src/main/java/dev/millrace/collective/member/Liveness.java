@@ -1,6 +1,5 @@
-package dev.millrace.collective.peers;
+package dev.millrace.collective.member;
 
-import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 
 /**
@@ -13,6 +12,9 @@ public interface Liveness {
   /** The first failure of the job as far as known here, or null. Cheap. */
   MillraceException failure();
 
+  /** Whether a rank has said goodbye: it lives no more, but did not fail. Cheap. */
+  boolean hasLeft(int rank);
+
   /**
    * Reports that this rank cannot go on. Returns the job's first failure, which is {@code cause}
    * unless another came before it. Waits at most a few seconds for that to be known.
@@ -23,9 +25,5 @@ public interface Liveness {
    * Reports that the data stream to {@code rank} broke. Returns the job's first failure: that rank
    * may have been the victim of another. Waits at most a few seconds.
    */
-  default MillraceException lost(int rank, String how) {
-    return fail(
-        new MillraceException(
-            Code.UNAVAILABLE, "The connection to rank " + rank + " broke: " + how));
-  }
+  MillraceException lost(int rank, String how);
 }

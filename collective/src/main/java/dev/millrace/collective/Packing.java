@@ -1,0 +1,63 @@
+package dev.millrace.collective;
+
+import dev.millrace.collective.algorithm.Split;
+import dev.millrace.tensor.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/**
+ * How several tensors lie in one vector to be reduced together. A vector is reduced in parts, each
+ * in its own order of ranks, so part {@code p} of every tensor goes into part {@code p} of the
+ * vector: each element is then reduced exactly as if its tensor were alone.
+ */
+final class Packing {
+  private final List<Tensor> tensors;
+  private final int parts;
+  private final long[] bounds;
+
+  Packing(List<Tensor> tensors, int parts) {
+    this.tensors = tensors;
+    this.parts = parts;
+    this.bounds = new long[parts + 1];
+    for (int p = 0; p < parts; p++) {
+      bounds[p + 1] = bounds[p];
+      for (Tensor t : tensors) {
+        bounds[p + 1] +=
+            Split.bound(t.byteSize(), parts, p + 1) - Split.bound(t.byteSize(), parts, p);
+      }
+    }
+  }
+
+  /** Where the parts of the vector begin, and where the last ends. */
+  long[] bounds() {
+    return bounds;
+  }
+
+  long bytes() {
+    return bounds[parts];
+  }
+
+  void pack(MemorySegment vector) {
+    copy(vector, true);
+  }
+
+  void unpack(MemorySegment vector) {
+    copy(vector, false);
+  }
+
+  private void copy(MemorySegment vector, boolean in) {
+    long at = 0;
+    for (int p = 0; p < parts; p++) {
+      for (Tensor t : tensors) {
+        long from = Split.bound(t.byteSize(), parts, p);
+        long bytes = Split.bound(t.byteSize(), parts, p + 1) - from;
+        if (in) {
+          MemorySegment.copy(t.data(), from, vector, at, bytes);
+        } else {
+          MemorySegment.copy(vector, at, t.data(), from, bytes);
+        }
+        at += bytes;
+      }
+    }
+  }
+}

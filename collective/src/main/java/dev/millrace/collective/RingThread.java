@@ -1,0 +1,142 @@
+package dev.millrace.collective;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.collective.member.Packet;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * The thread on which a ring's operations run, one order after the other.
+ *
+ * <p>Threading: orders may come from any thread; everything else happens on the thread itself.
+ */
+final class RingThread {
+  private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+  private final Ring ring;
+  private final Communicator all;
+  private final Consumer<Packet> post;
+  private final Map<List<Integer>, Communicator> communicators = new HashMap<>();
+  private final BlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
+  private final Thread thread;
+  private volatile boolean closing;
+
+  /** Whether this rank has joined and contributes zeros. */
+  private volatile boolean joined;
+
+  RingThread(Ring ring, Communicator all, Consumer<Packet> post) {
+    this.ring = ring;
+    this.all = all;
+    this.post = post;
+    communicators.put(List.of(), all);
+    thread = Thread.ofPlatform().name("millrace-ring-" + all.rank()).daemon().start(this::run);
+  }
+
+  /** Follows an order when those before it are done. Does not wait. */
+  void order(Order order) {
+    execute(() -> follow(order));
+  }
+
+  /** Runs something on the thread when what came before is done. Does not wait. */
+  void execute(Runnable task) {
+    tasks.add(task);
+  }
+
+  void join(boolean value) {
+    joined = value;
+  }
+
+  private void run() {
+    while (!closing) {
+      try {
+        Runnable task = tasks.poll(100, TimeUnit.MILLISECONDS);
+        if (task != null) {
+          task.run();
+        }
+      } catch (InterruptedException e) {
+        return;
+      } catch (RuntimeException | Error e) {
+        // Without this thread nothing would end any more.
+        ring.abort(e);
+      }
+    }
+  }
+
+  private void follow(Order order) {
+    switch (order) {
+      case Order.Run r -> run(r);
+      case Order.Failed f -> ring.end(f.key(), f.cause());
+      case Order.AllJoined j -> ring.allJoined(j.last());
+      case Order.Warning w -> ring.warn(w.text());
+    }
+  }
+
+  private void run(Order.Run order) {
+    List<Operation> operations = ring.take(order.requests());
+    try {
+      if (!joined && operations.contains(null)) {
+        // Failed here meanwhile, for instance because the ring is being closed.
+        throw MillraceException.failedPrecondition(
+            "Rank %d was to run an operation it has given up.", all.rank());
+      }
+      Communicator ranks =
+          communicators.computeIfAbsent(order.requests().getFirst().members(), this::subset);
+      List<Object> results = new Runner(ranks).run(order, operations);
+      if (order.reports()) {
+        post.accept(Packet.empty().putByte(Negotiator.DONE).putLong(order.number()));
+      }
+      for (int i = 0; i < results.size(); i++) {
+        if (operations.get(i) != null) {
+          operations.get(i).complete(results.get(i));
+        }
+      }
+    } catch (RuntimeException | Error e) {
+      operations.forEach(o -> fail(o, MillraceException.of(e)));
+      throw e;
+    }
+  }
+
+  private static void fail(Operation o, MillraceException cause) {
+    if (o != null) {
+      o.fail(cause);
+    }
+  }
+
+  private Communicator subset(List<Integer> members) {
+    return all.subset(members.stream().mapToInt(Integer::intValue).toArray());
+  }
+
+  /**
+   * Ends the thread, which may first finish the operation it is in. If that takes too long the job
+   * is aborted. Returns whether the thread has ended.
+   */
+  boolean end() {
+    closing = true;
+    boolean ended = await();
+    if (!ended) {
+      all.abort(
+          MillraceException.failedPrecondition(
+              "The ring was closed in the middle of an operation."));
+      ended = await();
+    }
+    if (ended) {
+      communicators.values().stream().filter(c -> c != all).forEach(Communicator::close);
+    }
+    return ended;
+  }
+
+  private boolean await() {
+    try {
+      return thread == Thread.currentThread() || thread.join(PATIENCE);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+}

@@ -1,0 +1,137 @@
+package dev.millrace.collective.member;
+
+import dev.millrace.base.MillraceException;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/** The contents of a control message: numbers, strings and bytes one after the other. */
+public final class Packet {
+  private ByteBuffer buffer;
+
+  private Packet(ByteBuffer buffer) {
+    this.buffer = buffer;
+  }
+
+  /** An empty packet to be written. */
+  public static Packet empty() {
+    return new Packet(ByteBuffer.allocate(64));
+  }
+
+  /** A packet to be read. */
+  public static Packet of(byte[] bytes) {
+    return new Packet(ByteBuffer.wrap(bytes));
+  }
+
+  private ByteBuffer room(int bytes) {
+    if (buffer.remaining() < bytes) {
+      int capacity = Math.max(buffer.capacity() * 2, buffer.position() + bytes);
+      ByteBuffer larger = ByteBuffer.allocate(capacity);
+      larger.put(buffer.flip());
+      buffer = larger;
+    }
+    return buffer;
+  }
+
+  public Packet putByte(int v) {
+    room(1).put((byte) v);
+    return this;
+  }
+
+  public Packet putInt(int v) {
+    room(4).putInt(v);
+    return this;
+  }
+
+  public Packet putLong(long v) {
+    room(8).putLong(v);
+    return this;
+  }
+
+  public Packet putBytes(byte[] v) {
+    room(4 + v.length).putInt(v.length).put(v);
+    return this;
+  }
+
+  public Packet putString(String v) {
+    return putBytes(v.getBytes(StandardCharsets.UTF_8));
+  }
+
+  public Packet putInts(int[] v) {
+    putInt(v.length);
+    for (int i : v) {
+      putInt(i);
+    }
+    return this;
+  }
+
+  public Packet putLongs(long[] v) {
+    putInt(v.length);
+    for (long i : v) {
+      putLong(i);
+    }
+    return this;
+  }
+
+  public int getByte() {
+    return read(() -> (int) buffer.get());
+  }
+
+  public int getInt() {
+    return read(() -> buffer.getInt());
+  }
+
+  public long getLong() {
+    return read(() -> buffer.getLong());
+  }
+
+  public byte[] getBytes() {
+    byte[] v = new byte[count(1)];
+    buffer.get(v);
+    return v;
+  }
+
+  public String getString() {
+    return new String(getBytes(), StandardCharsets.UTF_8);
+  }
+
+  public int[] getInts() {
+    int[] v = new int[count(4)];
+    Arrays.setAll(v, i -> buffer.getInt());
+    return v;
+  }
+
+  public long[] getLongs() {
+    long[] v = new long[count(8)];
+    Arrays.setAll(v, i -> buffer.getLong());
+    return v;
+  }
+
+  /** A count of things of this size, which must all be there. */
+  private int count(int size) {
+    int n = getInt();
+    if (n < 0 || (long) n * size > buffer.remaining()) {
+      throw damaged();
+    }
+    return n;
+  }
+
+  private <T> T read(java.util.function.Supplier<T> one) {
+    try {
+      return one.get();
+    } catch (BufferUnderflowException e) {
+      throw damaged();
+    }
+  }
+
+  private static MillraceException damaged() {
+    return MillraceException.internal(
+        "A control message is damaged. All ranks must run the same version of Millrace.");
+  }
+
+  /** What was written. */
+  public byte[] toBytes() {
+    return Arrays.copyOf(buffer.array(), buffer.position());
+  }
+}

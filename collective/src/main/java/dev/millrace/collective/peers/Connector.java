@@ -1,0 +1,246 @@
+package dev.millrace.collective.peers;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.collective.member.Door;
+import dev.millrace.collective.member.Handshake;
+import dev.millrace.collective.member.Hosts;
+import dev.millrace.collective.member.Member;
+import dev.millrace.collective.member.Place;
+import dev.millrace.collective.member.PrivateFolder;
+import dev.millrace.collective.member.Terms;
+import dev.millrace.collective.member.Token;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Connects the ranks of a job with each other once they have joined it: they tell each other where
+ * they are, lay memory where they share a host, and open a connection to everybody else. Of each
+ * pair the higher rank calls the lower.
+ */
+public final class Connector implements AutoCloseable {
+  /**
+   * The ranks connected.
+   *
+   * @param peers what collective operations run on
+   * @param hosts which ranks share a host, whatever they use to talk
+   */
+  public record Connected(Peers peers, Topology hosts) {}
+
+  private final Member member;
+  private final Token token;
+  private final Place place;
+  private final Transport transport;
+  private final Terms terms;
+  private final int rank;
+  private final Map<Integer, CompletableFuture<SocketChannel>> calls = new ConcurrentHashMap<>();
+  private final List<Door> doors = new ArrayList<>();
+  private Path socket;
+
+  private Connector(Member member, Token token, Place place, Transport transport, Terms terms) {
+    this.member = member;
+    this.token = token;
+    this.place = place;
+    this.transport = transport;
+    this.terms = terms;
+    this.rank = member.rank();
+  }
+
+  /** Connects all ranks of the member's job. */
+  public static Connected connect(
+      Member member, Token token, Place place, Transport transport, Terms terms) {
+    try (Connector c = new Connector(member, token, place, transport, terms)) {
+      return c.connect();
+    } catch (IOException e) {
+      throw member.fail(
+          new MillraceException(
+              Code.UNAVAILABLE,
+              String.format("Rank %d cannot listen for data: %s", member.rank(), e.getMessage()),
+              e));
+    }
+  }
+
+  private Connected connect() throws IOException {
+    Roster roster = Roster.exchange(member, listen());
+    Topology hosts = roster.hosts();
+    boolean share = transport == Transport.AUTO || transport == Transport.SHARED_MEMORY;
+    Foundation.Laid laid =
+        share
+            ? Foundation.lay(member, hosts, transport == Transport.SHARED_MEMORY)
+            : new Foundation.Laid(null, new boolean[member.size()]);
+    Link[] links = new Link[member.size()];
+    try {
+      for (int r = 0; r < links.length; r++) {
+        links[r] = r == rank ? null : link(r, roster, hosts, laid);
+      }
+      // Nobody closes its door before all have come through.
+      member.exchange("connected", new byte[0]);
+    } catch (RuntimeException e) {
+      for (Link link : links) {
+        if (link != null) {
+          link.close();
+        }
+      }
+      throw e;
+    }
+    Island island = laid.region() == null ? null : Island.of(laid.region());
+    Topology topology = topology(hosts, laid.shares());
+    Peers peers = new Mesh(rank, topology, links, island, member, roster.neighbours(rank));
+    return new Connected(peers, hosts);
+  }
+
+  /** Ranks that share memory are together, all others apart. */
+  private static Topology topology(Topology hosts, boolean[] shares) {
+    List<Object> keys = new ArrayList<>();
+    for (int r = 0; r < shares.length; r++) {
+      keys.add(shares[r] ? "host " + hosts.islandOf(r) : "rank " + r);
+    }
+    return Topology.of(keys);
+  }
+
+  // ---- listening ----
+
+  private Roster.Entry listen() throws IOException {
+    ServerSocketChannel tcp = ServerSocketChannel.open();
+    tcp.bind(new InetSocketAddress(place.bind(), 0), Math.max(128, member.size()));
+    doors.add(Door.open(tcp, token, this::welcome));
+    InetSocketAddress bound = (InetSocketAddress) tcp.getLocalAddress();
+    InetAddress address =
+        bound.getAddress().isAnyLocalAddress()
+            ? member.localAddress().getAddress()
+            : bound.getAddress();
+    socket = PrivateFolder.ofUser().resolve("s" + UUID.randomUUID().toString().substring(0, 18));
+    ServerSocketChannel unix = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+    unix.bind(UnixDomainSocketAddress.of(socket), Math.max(128, member.size()));
+    doors.add(Door.open(unix, token, this::welcome));
+    String host = place.host() == null ? Hosts.identity() : place.host();
+    return Roster.Entry.here(host, address.getHostAddress(), bound.getPort(), socket.toString());
+  }
+
+  private CompletableFuture<SocketChannel> call(int from) {
+    return calls.computeIfAbsent(from, r -> new CompletableFuture<>());
+  }
+
+  private void welcome(Handshake.Hello hello, SocketChannel channel) {
+    boolean expected =
+        hello.purpose() == Handshake.Purpose.DATA
+            && hello.size() == member.size()
+            && hello.rank() > rank
+            && hello.rank() < member.size();
+    if (!expected || !call(hello.rank()).complete(channel)) {
+      throw new IllegalStateException("unexpected " + hello);
+    }
+  }
+
+  // ---- connecting ----
+
+  private Link link(int other, Roster roster, Topology hosts, Foundation.Laid laid) {
+    boolean sameHost = hosts.islandOf(other) == hosts.islandOf(rank);
+    if (sameHost && laid.shares()[rank]) {
+      return laid.region().link(hosts.localRank(other));
+    }
+    try {
+      SocketChannel channel = other > rank ? awaitCall(other) : call(other, roster, sameHost);
+      return new StreamLink(channel);
+    } catch (IOException e) {
+      throw member.fail(
+          new MillraceException(
+              Code.UNAVAILABLE,
+              String.format("Rank %d cannot connect to rank %d: %s", rank, other, e.getMessage()),
+              e));
+    }
+  }
+
+  private SocketChannel awaitCall(int other) {
+    long end = System.nanoTime() + terms.join().toNanos();
+    while (System.nanoTime() < end) {
+      try {
+        return call(other).get(100, TimeUnit.MILLISECONDS);
+      } catch (TimeoutException e) {
+        MillraceException failure = member.failure();
+        if (failure != null) {
+          throw failure;
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new MillraceException(Code.CANCELLED, "Interrupted while joining a job.", e);
+      } catch (ExecutionException e) {
+        throw MillraceException.of(e);
+      }
+    }
+    throw member.fail(
+        new MillraceException(
+            Code.DEADLINE_EXCEEDED,
+            String.format(
+                "Rank %d has waited %d s for rank %d to connect.",
+                rank, terms.join().toSeconds(), other)));
+  }
+
+  private SocketChannel call(int other, Roster roster, boolean sameHost) throws IOException {
+    Roster.Entry to = roster.of(other);
+    SocketAddress address;
+    if (sameHost && transport != Transport.TCP) {
+      address = UnixDomainSocketAddress.of(to.socket());
+    } else {
+      InetAddress ip = InetAddress.getByName(to.address());
+      if (ip.isLoopbackAddress() && !to.network().equals(roster.of(rank).network())) {
+        throw new IOException(
+            String.format(
+                "it listens on loopback only (%s) and is on another host. Set MILLRACE_BIND on"
+                    + " every host to the address its ranks shall listen on",
+                to.address()));
+      }
+      address = new InetSocketAddress(ip, to.port());
+    }
+    Handshake.Hello hello = new Handshake.Hello(Handshake.Purpose.DATA, rank, member.size());
+    long end = System.nanoTime() + terms.join().toNanos();
+    SocketChannel channel = open(address);
+    try {
+      Handshake.call(channel, token, hello, end);
+      return channel;
+    } catch (IOException | RuntimeException e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  private SocketChannel open(SocketAddress address) throws IOException {
+    if (address instanceof UnixDomainSocketAddress) {
+      return SocketChannel.open(address);
+    }
+    SocketChannel channel = SocketChannel.open();
+    try {
+      channel.socket().connect(address, (int) terms.join().toMillis());
+      return channel;
+    } catch (IOException e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  /** Closes the doors: nobody is expected any more. */
+  @Override
+  public void close() throws IOException {
+    doors.forEach(Door::close);
+    if (socket != null) {
+      Files.deleteIfExists(socket);
+    }
+  }
+}

@@ -1,0 +1,171 @@
+package dev.millrace.collective.peers;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.collective.member.Member;
+import dev.millrace.collective.member.Packet;
+import dev.millrace.collective.member.PrivateFolder;
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+
+/**
+ * Lays the shared memory of this host's ranks. The first of them makes a file, the others map it,
+ * and as soon as all have, its name is removed: whatever happens later, nothing stays behind.
+ */
+final class Foundation {
+  private static final System.Logger LOG = System.getLogger(Foundation.class.getName());
+  private static final Path MEMORY_FILES = Path.of("/dev/shm");
+  private static final long MAX_WINDOW_BYTES = 8L << 30;
+
+  /** Where in the header the file's random mark is. */
+  private static final long MARK_AT = 64;
+
+  private final Member member;
+  private final Topology hosts;
+  private final int rank;
+  private final int locals;
+
+  /** What the first rank of this host has made: null if it could not. */
+  private Path file;
+
+  private long windowBytes;
+  private long mark;
+  private SharedMemory memory;
+  private String trouble = "";
+
+  private Foundation(Member member, Topology hosts) {
+    this.member = member;
+    this.hosts = hosts;
+    this.rank = member.rank();
+    this.locals = hosts.localSize(rank);
+  }
+
+  /**
+   * The memory of each host's ranks, laid by all ranks together.
+   *
+   * @param region this rank's, or null if there is none
+   * @param shares for every rank whether its host has it
+   */
+  record Laid(Region region, boolean[] shares) {}
+
+  /** Lays it. {@code strict} fails the job where it cannot be had. */
+  static Laid lay(Member member, Topology hosts, boolean strict) {
+    return new Foundation(member, hosts).lay(strict);
+  }
+
+  private Laid lay(boolean strict) {
+    boolean first = hosts.localRank(rank) == 0;
+    if (first && locals > 1) {
+      attempt(this::create);
+    }
+    announce();
+    if (!first && trouble.isEmpty()) {
+      attempt(this::open);
+    }
+    String[] troubles = compare();
+    if (first && file != null) {
+      remove();
+    }
+    boolean[] shares = new boolean[hosts.size()];
+    for (int r = 0; r < shares.length; r++) {
+      shares[r] = hosts.localSize(r) > 1 && troubles[hosts.islandOf(r)].isEmpty();
+    }
+    String mine = troubles[hosts.islandOf(rank)];
+    if (!mine.isEmpty()) {
+      if (strict) {
+        throw member.fail(new MillraceException(Code.FAILED_PRECONDITION, mine));
+      }
+      LOG.log(System.Logger.Level.WARNING, "{0} Unix domain sockets are used instead.", mine);
+    }
+    return new Laid(shares[rank] ? region() : null, shares);
+  }
+
+  private Region region() {
+    return new Region(new RegionLayout(locals, windowBytes), memory, hosts.localRank(rank));
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  private void attempt(Step step) {
+    try {
+      step.run();
+    } catch (IOException | RuntimeException | OutOfMemoryError e) {
+      trouble =
+          String.format(
+              "Rank %d cannot share memory with the %d other ranks on its host: %s.",
+              rank, locals - 1, e.getMessage() == null ? e : e.getMessage());
+    }
+  }
+
+  private void create() throws IOException {
+    SecureRandom random = new SecureRandom();
+    byte[] name = new byte[8];
+    random.nextBytes(name);
+    String text = "millrace-" + HexFormat.of().formatHex(name);
+    Path path =
+        Files.isWritable(MEMORY_FILES)
+            ? MEMORY_FILES.resolve(text)
+            : PrivateFolder.ofUser().resolve(text);
+    long fixed = new RegionLayout(locals, 0).fixedBytes();
+    long usable = Files.getFileStore(path.getParent()).getUsableSpace();
+    if (usable < fixed) {
+      throw new IOException(
+          String.format(
+              "%s has %d MiB left, %d are needed. Give it more, for a container with --shm-size",
+              path.getParent(), usable >> 20, (fixed >> 20) + 1));
+    }
+    windowBytes = Math.min(MAX_WINDOW_BYTES, (usable - fixed) / locals) & -4096;
+    file = path;
+    memory = SharedMemory.create(path, new RegionLayout(locals, windowBytes).totalBytes());
+    memory.claim(0, fixed);
+    mark = random.nextLong();
+    memory.segment().set(ValueLayout.JAVA_LONG, MARK_AT, mark);
+  }
+
+  /** Tells all ranks of this host what its first rank has made. */
+  private void announce() {
+    Packet p = Packet.empty().putString(trouble).putString(file == null ? "" : file.toString());
+    p.putLong(windowBytes).putLong(mark);
+    byte[][] all = member.exchange("memory made", p.toBytes());
+    Packet first = Packet.of(all[hosts.ranks(hosts.islandOf(rank))[0]]);
+    trouble = first.getString();
+    String path = first.getString();
+    file = path.isEmpty() ? null : Path.of(path);
+    windowBytes = first.getLong();
+    mark = first.getLong();
+  }
+
+  private void open() throws IOException {
+    memory = SharedMemory.open(file, new RegionLayout(locals, windowBytes).totalBytes());
+    if (memory.segment().get(ValueLayout.JAVA_LONG, MARK_AT) != mark) {
+      throw new IOException(file + " is not the file the host's first rank has made");
+    }
+  }
+
+  /** The first trouble of each island, empty where all went well. */
+  private String[] compare() {
+    byte[][] all = member.exchange("memory mapped", Packet.empty().putString(trouble).toBytes());
+    String[] troubles = new String[hosts.islands()];
+    java.util.Arrays.fill(troubles, "");
+    for (int r = 0; r < all.length; r++) {
+      String t = Packet.of(all[r]).getString();
+      int island = hosts.islandOf(r);
+      troubles[island] = troubles[island].isEmpty() ? t : troubles[island];
+    }
+    return troubles;
+  }
+
+  private void remove() {
+    try {
+      Files.deleteIfExists(file);
+    } catch (IOException e) {
+      LOG.log(System.Logger.Level.WARNING, "Cannot remove {0}: {1}", file, e.getMessage());
+    }
+  }
+}

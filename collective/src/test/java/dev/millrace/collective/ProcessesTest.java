@@ -1,0 +1,79 @@
+package dev.millrace.collective;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.collective.testing.RankProcess;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ranks in processes of their own. */
+@Timeout(90)
+class ProcessesTest {
+  @ParameterizedTest
+  @ValueSource(strings = {"auto", "tcp"})
+  void aKilledRankIsNamedByAllOthersWithinFiveSeconds(String transport) throws Exception {
+    List<RankProcess> ranks = RankProcess.start(3, transport);
+    try {
+      awaitEqualSums(ranks);
+      long start = System.nanoTime();
+      ranks.get(1).kill();
+      for (int r : new int[] {0, 2}) {
+        assertNamed(ranks.get(r), "UNAVAILABLE Rank 1 died", start);
+      }
+    } finally {
+      ranks.forEach(RankProcess::close);
+    }
+  }
+
+  @Test
+  void aStoppedRankIsNamedByAllOthersWithinFiveSeconds() throws Exception {
+    List<RankProcess> ranks = RankProcess.start(2, "unix");
+    try {
+      awaitEqualSums(ranks);
+      long start = System.nanoTime();
+      String pid = Long.toString(ranks.get(1).pid());
+      assertEquals(0, new ProcessBuilder("kill", "-STOP", pid).start().waitFor());
+      assertNamed(ranks.get(0), "UNAVAILABLE Rank 1 at 127.0.0.1", start);
+    } finally {
+      ranks.forEach(RankProcess::close);
+    }
+  }
+
+  @Test
+  void ranksThatAreDoneLeaveWithoutAnError() throws Exception {
+    List<RankProcess> ranks = RankProcess.start(2, "auto");
+    try {
+      awaitEqualSums(ranks);
+      long start = System.nanoTime();
+      assertEquals(0, ranks.get(0).finish());
+      assertEquals(0, ranks.get(1).finish());
+      assertTrue(System.nanoTime() - start < TimeUnit.SECONDS.toNanos(15));
+    } finally {
+      ranks.forEach(RankProcess::close);
+    }
+  }
+
+  /** Waits until all ranks have reduced their first tensors; all must have the same bits. */
+  private static void awaitEqualSums(List<RankProcess> ranks) {
+    String first = ranks.getFirst().line();
+    assertNotNull(first);
+    assertTrue(first.startsWith("sum "), first);
+    for (RankProcess r : ranks.subList(1, ranks.size())) {
+      assertEquals(first, r.line());
+    }
+  }
+
+  private static void assertNamed(RankProcess rank, String start, long sinceNanos) {
+    String line = rank.line();
+    double seconds = (System.nanoTime() - sinceNanos) / 1e9;
+    assertNotNull(line);
+    assertTrue(line.startsWith(start), line);
+    assertTrue(seconds < 5, "named after " + seconds + " s");
+  }
+}
