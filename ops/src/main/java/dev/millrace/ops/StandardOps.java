@@ -6,6 +6,7 @@ import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.accumulator.AccumulatorOps;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.flow.FlowOps;
+import dev.millrace.ops.io.IoOps;
 import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
@@ -24,6 +25,7 @@ public final class StandardOps {
               AccumulatorOps.ALL,
               ArrayOps.ALL,
               FlowOps.ALL,
+              IoOps.ALL,
               MathOps.ALL,
               NnOps.ALL,
               QueueOps.ALL,

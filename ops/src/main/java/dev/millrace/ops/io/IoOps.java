@@ -1,0 +1,20 @@
+package dev.millrace.ops.io;
+
+import dev.millrace.graph.op.Op;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The ops of this package. */
+public final class IoOps {
+  public static final List<Op> ALL =
+      Stream.of(
+              Checkpoints.ALL,
+              ShardedNames.ALL,
+              RegexFullMatch.ALL,
+              WholeFiles.ALL,
+              List.of(StringJoin.OP))
+          .flatMap(List::stream)
+          .toList();
+
+  private IoOps() {}
+}

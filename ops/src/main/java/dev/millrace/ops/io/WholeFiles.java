@@ -1,0 +1,72 @@
+package dev.millrace.ops.io;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.waiting.Background;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Reads and writes whole files. */
+public final class WholeFiles {
+  public static final Op READ =
+      Op.define("ReadFile")
+          .input("filename: string")
+          .output("contents: string")
+          .shape(Shapes.scalar())
+          .asyncKernel(node -> Background.of(WholeFiles::read))
+          .noGradient("what a file holds depends on nothing in the graph")
+          .build();
+
+  public static final Op WRITE =
+      Op.define("WriteFile")
+          .input("filename: string")
+          .input("contents: string")
+          .stateful()
+          .shape(Shapes.none())
+          .asyncKernel(node -> Background.of(WholeFiles::write))
+          .noGradient("it has no outputs")
+          .build();
+
+  static final List<Op> ALL = List.of(READ, WRITE);
+
+  private WholeFiles() {}
+
+  private static void read(KernelContext c) {
+    Path file = FileNames.at(c, 0);
+    try {
+      Object[] contents = {Files.readAllBytes(file)};
+      c.output(0, Tensor.ofObjects(DType.STRING, Shape.scalar(), contents));
+    } catch (IOException e) {
+      throw failure("read", file, e);
+    }
+  }
+
+  private static void write(KernelContext c) {
+    Path file = FileNames.at(c, 0);
+    try {
+      if (file.getParent() != null) {
+        Files.createDirectories(file.getParent());
+      }
+      Files.write(file, FileNames.scalar(c, 1).bytesAt(0));
+    } catch (IOException e) {
+      throw failure("write", file, e);
+    }
+  }
+
+  private static MillraceException failure(String what, Path file, IOException e) {
+    boolean missing = e instanceof NoSuchFileException;
+    return new MillraceException(
+        missing ? Code.NOT_FOUND : Code.UNKNOWN,
+        "Cannot %s file %s: %s.".formatted(what, file, missing ? "it does not exist" : e),
+        e);
+  }
+}

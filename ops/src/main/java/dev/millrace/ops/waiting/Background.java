@@ -1,0 +1,29 @@
+package dev.millrace.ops.waiting;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.AsyncKernel;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.KernelContext;
+
+/** Runs kernels that wait for files on a thread of their own, so that the step's goes on. */
+public final class Background {
+  private Background() {}
+
+  /**
+   * {@code kernel}, run on a virtual thread. It should look at the step's cancellation at times.
+   */
+  public static AsyncKernel of(Kernel kernel) {
+    return (c, done) ->
+        Thread.ofVirtual().name("millrace-io " + c.node().name()).start(() -> run(kernel, c, done));
+  }
+
+  private static void run(Kernel kernel, KernelContext c, Runnable done) {
+    try {
+      c.cancellation().check();
+      kernel.compute(c);
+    } catch (Throwable t) {
+      c.fail(MillraceException.of(t));
+    }
+    done.run();
+  }
+}
