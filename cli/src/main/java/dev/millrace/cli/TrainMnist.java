@@ -49,7 +49,7 @@ final class TrainMnist implements Callable<Integer> {
   @Option(
       names = {"--steps", "--train_steps"},
       description = "Steps to train, all workers together.")
-  long steps = 4000;
+  long steps = 3000;
 
   @Option(
       names = {"--batch-size", "--batch_size"},
