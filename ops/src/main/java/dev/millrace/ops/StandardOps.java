@@ -12,6 +12,7 @@ import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
 import dev.millrace.ops.random.RandomOps;
 import dev.millrace.ops.state.StateOps;
+import dev.millrace.ops.summary.SummaryOps;
 import dev.millrace.ops.train.TrainOps;
 import dev.millrace.ops.transfer.TransferOps;
 import java.util.List;
@@ -31,6 +32,7 @@ public final class StandardOps {
               QueueOps.ALL,
               RandomOps.ALL,
               StateOps.ALL,
+              SummaryOps.ALL,
               TrainOps.ALL,
               TransferOps.ALL)
           .flatMap(List::stream)
