@@ -105,8 +105,7 @@ public final class Elementwise {
       }
       done += take;
       group[group.length - 1] = done == inputs.length ? out : first;
-      Walk.straight(out.elements(), group.length)
-          .run(SUMS[group.length - 1], LaneType.of(type), NONE, group);
+      Walk.run(out.shape(), SUMS[group.length - 1], LaneType.of(type), NONE, group);
     }
     if (first != out) {
       first.release();
@@ -123,8 +122,7 @@ public final class Elementwise {
   public static void select(Tensor condition, Tensor yes, Tensor no, Tensor out) {
     LaneType lane = LaneType.ofBytes(out.dtype().bytes());
     if (lane != null) {
-      Walk.of(out.shape(), condition.shape(), yes.shape(), no.shape(), out.shape())
-          .run(SELECT, lane, NONE, condition, yes, no, out);
+      Walk.run(out.shape(), SELECT, lane, NONE, condition, yes, no, out);
       return;
     }
     BroadcastIndex test = new BroadcastIndex(condition.shape(), out.shape());
@@ -171,11 +169,7 @@ public final class Elementwise {
     int n = inputs.length;
     Tensor[] operands = Arrays.copyOf(inputs, n + 1);
     operands[n] = out;
-    Shape[] shapes = new Shape[n + 1];
-    for (int i = 0; i <= n; i++) {
-      shapes[i] = operands[i].shape();
-    }
-    Walk.of(out.shape(), shapes).run(choice.recipe(lane), lane, NONE, operands);
+    Walk.run(out.shape(), choice.recipe(lane), lane, NONE, operands);
   }
 
   private static void computeWider(Choice choice, DType wide, Tensor out, Tensor[] inputs) {

@@ -1,6 +1,5 @@
 package dev.millrace.tensor.math;
 
-import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -21,8 +20,7 @@ public final class Fill {
     }
     LaneType lane = LaneType.ofBytes(out.dtype().bytes());
     if (lane != null) {
-      Walk.of(out.shape(), Shape.scalar(), out.shape())
-          .run(REPEAT, lane, new double[0], value, out);
+      Walk.run(out.shape(), REPEAT, lane, new double[0], value, out);
       return;
     }
     long bytes = value.byteSize();

@@ -1,22 +1,60 @@
 package dev.millrace.tensor.math;
 
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
-import java.lang.ref.Reference;
+import java.util.function.DoubleBinaryOperator;
+import java.util.function.LongBinaryOperator;
+import jdk.incubator.vector.VectorOperators;
 
-/** Folds of a tensor over some of its dimensions. Floating elements are folded in double. */
+/**
+ * Folds of a tensor over some of its dimensions. Nothing folds to the identity: 0 for a sum, 1 for
+ * a product, the smallest value of the type for a maximum; the mean of nothing is NaN. Types such
+ * as half are folded as float and rounded once.
+ */
 public enum Fold {
-  SUM,
-  MEAN,
-  PROD,
-  MAX,
-  MIN,
-  ALL,
-  ANY;
+  SUM(VectorOperators.ADD, Double::sum, Long::sum),
+
+  /** The sum divided by the number of elements; integers are cut towards zero. */
+  MEAN(VectorOperators.ADD, Double::sum, Long::sum),
+  PROD(VectorOperators.MUL, (x, y) -> x * y, (x, y) -> x * y),
+
+  /** NaN if any element is. */
+  MAX(VectorOperators.MAX, Math::max, Math::max),
+
+  /** NaN if any element is. */
+  MIN(VectorOperators.MIN, Math::min, Math::min),
+
+  /** Of bool elements only. */
+  ALL(VectorOperators.AND, null, (x, y) -> x & y),
+
+  /** Of bool elements only. */
+  ANY(VectorOperators.OR, null, (x, y) -> x | y);
+
+  private final VectorOperators.Associative op;
+  private final DoubleBinaryOperator real;
+  private final LongBinaryOperator whole;
+
+  Fold(VectorOperators.Associative op, DoubleBinaryOperator real, LongBinaryOperator whole) {
+    this.op = op;
+    this.real = real;
+    this.whole = whole;
+  }
 
   /** Whether elements of this type can be folded. */
   public boolean supports(DType type) {
     return this == ALL || this == ANY ? type == DType.BOOL : type.isFloating() || type.isIntegral();
+  }
+
+  /** Two elements combined, the definition for floating types. */
+  public double of(double x, double y) {
+    return real.applyAsDouble(x, y);
+  }
+
+  /** Two elements combined, the definition for integers and, as 0 or 1, bool. */
+  public long of(long x, long y) {
+    return whole.applyAsLong(x, y);
   }
 
   /**
@@ -24,86 +62,44 @@ public enum Fold {
    * for each combination of the others.
    */
   public void run(Tensor x, boolean[] over, Tensor y) {
-    int rank = over.length;
-    long[] steps = StridedCopy.rowMajor(x.shape().dims());
-    long[] keptDims = new long[rank];
-    long[] foldDims = new long[rank];
-    for (int i = 0; i < rank; i++) {
-      keptDims[i] = over[i] ? 1 : x.shape().dim(i);
-      foldDims[i] = over[i] ? x.shape().dim(i) : 1;
+    if (!supports(x.dtype())) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED, this + " is not defined for elements of type " + x.dtype() + ".");
     }
-    long count = 1;
-    for (long d : foldDims) {
-      count *= d;
-    }
-    long n = count;
-    Parallel.run(
-        y.elements(),
-        1 + (1 << 14) / Math.max(1, n),
-        (from, to) -> {
-          for (long k = from; k < to; k++) {
-            long start = offset(k, keptDims, steps);
-            if (x.dtype().isFloating()) {
-              y.setDouble(k, real(x, start, n, foldDims, steps));
-            } else {
-              y.setLong(k, whole(x, start, n, foldDims, steps));
-            }
-          }
-        });
-    Reference.reachabilityFence(x);
-    Reference.reachabilityFence(y);
+    Reduce.run(this, x, over, y);
   }
 
-  private static long offset(long k, long[] dims, long[] steps) {
-    long at = 0;
-    for (int d = dims.length - 1; d >= 0; d--) {
-      at += k % dims[d] * steps[d];
-      k /= dims[d];
-    }
-    return at;
+  /** Half the sum of the squares of all elements, of a floating type. */
+  public static void halfSquares(Tensor x, Tensor y) {
+    Reduce.halfSquares(x, y);
   }
 
-  private double real(Tensor x, long start, long n, long[] dims, long[] steps) {
-    double r =
-        switch (this) {
-          case PROD -> 1;
-          case MAX -> Double.NEGATIVE_INFINITY;
-          case MIN -> Double.POSITIVE_INFINITY;
-          default -> 0;
-        };
-    for (long i = 0; i < n; i++) {
-      double v = x.doubleAt(start + offset(i, dims, steps));
-      r =
-          switch (this) {
-            case PROD -> r * v;
-            case MAX -> Math.max(r, v);
-            case MIN -> Math.min(r, v);
-            default -> r + v;
+  VectorOperators.Associative vectorOp(DType type) {
+    if (type == DType.UINT64 && this == MAX) {
+      return VectorOperators.UMAX;
+    }
+    return type == DType.UINT64 && this == MIN ? VectorOperators.UMIN : op;
+  }
+
+  /** What changes no element of this type when combined with it. */
+  Number identity(DType type) {
+    return switch (this) {
+      case SUM, MEAN, ANY -> 0L;
+      case PROD, ALL -> 1L;
+      case MAX ->
+          switch (type) {
+            case FLOAT, DOUBLE -> Double.NEGATIVE_INFINITY;
+            case INT32 -> (long) Integer.MIN_VALUE;
+            case UINT64 -> 0L;
+            default -> Long.MIN_VALUE;
           };
-    }
-    return this == MEAN ? r / n : r;
-  }
-
-  private long whole(Tensor x, long start, long n, long[] dims, long[] steps) {
-    long r =
-        switch (this) {
-          case PROD, ALL -> 1;
-          case MAX -> Long.MIN_VALUE;
-          case MIN -> Long.MAX_VALUE;
-          default -> 0;
-        };
-    for (long i = 0; i < n; i++) {
-      long v = x.longAt(start + offset(i, dims, steps));
-      r =
-          switch (this) {
-            case PROD -> r * v;
-            case ALL -> r & v;
-            case ANY -> r | v;
-            case MAX -> Math.max(r, v);
-            case MIN -> Math.min(r, v);
-            default -> r + v;
+      case MIN ->
+          switch (type) {
+            case FLOAT, DOUBLE -> Double.POSITIVE_INFINITY;
+            case INT32 -> (long) Integer.MAX_VALUE;
+            case UINT64 -> -1L;
+            default -> Long.MAX_VALUE;
           };
-    }
-    return this == MEAN && n != 0 ? r / n : r;
+    };
   }
 }

@@ -1,6 +1,9 @@
 package dev.millrace.tensor.math;
 
+import static java.nio.ByteOrder.LITTLE_ENDIAN;
+
 import dev.millrace.tensor.DType;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.ByteVector;
 import jdk.incubator.vector.DoubleVector;
@@ -8,6 +11,8 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.ShortVector;
+import jdk.incubator.vector.Vector;
+import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
@@ -19,37 +24,103 @@ enum LaneType {
       FloatVector.class,
       FloatVector.SPECIES_PREFERRED,
       ValueLayout.OfFloat.class,
-      "JAVA_FLOAT_UNALIGNED"),
+      "JAVA_FLOAT_UNALIGNED") {
+    @Override
+    Vector<?> broadcast(double real, long whole) {
+      return FloatVector.broadcast(FloatVector.SPECIES_PREFERRED, (float) real);
+    }
+
+    @Override
+    Vector<?> load(MemorySegment x, long at, VectorMask<?> mask) {
+      return FloatVector.fromMemorySegment(
+          FloatVector.SPECIES_PREFERRED, x, at, LITTLE_ENDIAN, mask.check(float.class));
+    }
+  },
   DOUBLE(
       double.class,
       DoubleVector.class,
       DoubleVector.SPECIES_PREFERRED,
       ValueLayout.OfDouble.class,
-      "JAVA_DOUBLE_UNALIGNED"),
+      "JAVA_DOUBLE_UNALIGNED") {
+    @Override
+    Vector<?> broadcast(double real, long whole) {
+      return DoubleVector.broadcast(DoubleVector.SPECIES_PREFERRED, real);
+    }
+
+    @Override
+    Vector<?> load(MemorySegment x, long at, VectorMask<?> mask) {
+      return DoubleVector.fromMemorySegment(
+          DoubleVector.SPECIES_PREFERRED, x, at, LITTLE_ENDIAN, mask.check(double.class));
+    }
+  },
   INT(
       int.class,
       IntVector.class,
       IntVector.SPECIES_PREFERRED,
       ValueLayout.OfInt.class,
-      "JAVA_INT_UNALIGNED"),
+      "JAVA_INT_UNALIGNED") {
+    @Override
+    Vector<?> broadcast(double real, long whole) {
+      return IntVector.broadcast(IntVector.SPECIES_PREFERRED, (int) whole);
+    }
+
+    @Override
+    Vector<?> load(MemorySegment x, long at, VectorMask<?> mask) {
+      return IntVector.fromMemorySegment(
+          IntVector.SPECIES_PREFERRED, x, at, LITTLE_ENDIAN, mask.check(int.class));
+    }
+  },
   LONG(
       long.class,
       LongVector.class,
       LongVector.SPECIES_PREFERRED,
       ValueLayout.OfLong.class,
-      "JAVA_LONG_UNALIGNED"),
+      "JAVA_LONG_UNALIGNED") {
+    @Override
+    Vector<?> broadcast(double real, long whole) {
+      return LongVector.broadcast(LongVector.SPECIES_PREFERRED, whole);
+    }
+
+    @Override
+    Vector<?> load(MemorySegment x, long at, VectorMask<?> mask) {
+      return LongVector.fromMemorySegment(
+          LongVector.SPECIES_PREFERRED, x, at, LITTLE_ENDIAN, mask.check(long.class));
+    }
+  },
   SHORT(
       short.class,
       ShortVector.class,
       ShortVector.SPECIES_PREFERRED,
       ValueLayout.OfShort.class,
-      "JAVA_SHORT_UNALIGNED"),
+      "JAVA_SHORT_UNALIGNED") {
+    @Override
+    Vector<?> broadcast(double real, long whole) {
+      return ShortVector.broadcast(ShortVector.SPECIES_PREFERRED, (short) whole);
+    }
+
+    @Override
+    Vector<?> load(MemorySegment x, long at, VectorMask<?> mask) {
+      return ShortVector.fromMemorySegment(
+          ShortVector.SPECIES_PREFERRED, x, at, LITTLE_ENDIAN, mask.check(short.class));
+    }
+  },
   BYTE(
       byte.class,
       ByteVector.class,
       ByteVector.SPECIES_PREFERRED,
       ValueLayout.OfByte.class,
-      "JAVA_BYTE");
+      "JAVA_BYTE") {
+    @Override
+    Vector<?> broadcast(double real, long whole) {
+      return ByteVector.broadcast(ByteVector.SPECIES_PREFERRED, (byte) whole);
+    }
+
+    @Override
+    Vector<?> load(MemorySegment x, long at, VectorMask<?> mask) {
+      return ByteVector.fromMemorySegment(
+          ByteVector.SPECIES_PREFERRED, x, at, LITTLE_ENDIAN, mask.check(byte.class));
+    }
+  };
 
   final Class<?> element;
   final Class<?> vector;
@@ -74,6 +145,18 @@ enum LaneType {
     this.layout = layout;
     this.layoutField = layoutField;
     this.shift = Integer.numberOfTrailingZeros(species.elementSize() / 8);
+  }
+
+  /** All lanes the same: {@code real} in a floating type, {@code whole} in the others. */
+  abstract Vector<?> broadcast(double real, long whole);
+
+  /** The elements under the mask; 0 in the other lanes, whose memory is not touched. */
+  abstract Vector<?> load(MemorySegment x, long at, VectorMask<?> mask);
+
+  /** The species, for a loop that does not name the type of its elements. */
+  @SuppressWarnings("unchecked")
+  VectorSpecies<Object> anySpecies() {
+    return (VectorSpecies<Object>) species;
   }
 
   int bytes() {

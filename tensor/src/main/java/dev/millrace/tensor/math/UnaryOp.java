@@ -50,10 +50,16 @@ public enum UnaryOp {
           choose(X.is(VectorOperators.LT, 0), number(-1), X.plus(0)))),
 
   /** max(x, 0). */
-  RELU(x -> Math.max(x, 0), x -> Math.max(x, 0), X.max(0)),
+  RELU(x -> Math.max(x, 0), x -> Math.max(x, 0), choose(X.is(VectorOperators.LE, 0), number(0), X)),
 
   /** min(max(x, 0), 6). */
-  RELU6(x -> Math.min(Math.max(x, 0), 6), x -> Math.min(Math.max(x, 0), 6), X.max(0).min(6)),
+  RELU6(
+      x -> Math.min(Math.max(x, 0), 6),
+      x -> Math.min(Math.max(x, 0), 6),
+      choose(
+          X.is(VectorOperators.LE, 0),
+          number(0),
+          choose(X.is(VectorOperators.GT, 6), number(6), X))),
 
   /** x, or e^x - 1 below 0. */
   ELU(
