@@ -35,6 +35,7 @@ public final class ArrayOps {
           InTopK.V1,
           LinSpace.OP,
           ListDiff.OP,
+          MatrixBandPart.OP,
           NoOp.OP,
           OneHot.OP,
           OnesLike.OP,

@@ -74,7 +74,7 @@ public final class InTopK {
       float at = in ? value(p, row * n + target) : 0;
       in &= Float.isFinite(at);
       long better = 0;
-      for (long i = 0; in && i < n; i++) {
+      for (long i = 0; in && i < n && better < k; i++) {
         float v = value(p, row * n + i);
         // A prediction that is no number makes the whole row meaningless.
         in = Float.isFinite(v);

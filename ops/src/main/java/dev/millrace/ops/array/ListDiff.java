@@ -11,9 +11,7 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 
 /** The elements of one vector that are not in another, in order, and where they stood. */
 public final class ListDiff {
@@ -43,7 +41,7 @@ public final class ListDiff {
   }
 
   private static Kernel kernel(Node node) {
-    Unique.check(node);
+    Distinct.check(node);
     return ListDiff::compute;
   }
 
@@ -54,13 +52,13 @@ public final class ListDiff {
       throw MillraceException.invalid(
           "x and y should be 1D vectors; they are %s and %s.", x.shape(), y.shape());
     }
-    Set<Object> excluded = new HashSet<>();
+    Distinct excluded = new Distinct(y.elements());
     for (long i = 0; i < y.elements(); i++) {
-      excluded.add(Unique.key(y, i));
+      excluded.add(y, i);
     }
     List<Long> kept = new ArrayList<>();
     for (long i = 0; i < x.elements(); i++) {
-      if (!excluded.contains(Unique.key(x, i))) {
+      if (!excluded.contains(x, i)) {
         kept.add(i);
       }
     }

@@ -8,6 +8,8 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.List;
 
 /** The numbers from {@code start} up to, without, {@code limit}, {@code delta} apart. */
@@ -92,17 +94,17 @@ public final class Range {
     Tensor delta = c.input(2);
     long n = size(start, c.input(1), delta);
     Tensor y = c.allocate(0, Shape.of(n));
-    if (y.dtype().isFloating()) {
-      double s = start.doubleAt(0);
-      double d = delta.doubleAt(0);
-      for (long i = 0; i < n; i++) {
-        y.setDouble(i, s + i * d);
-      }
-    } else {
-      long s = start.longAt(0);
-      long d = delta.longAt(0);
-      for (long i = 0; i < n; i++) {
-        y.setLong(i, s + i * d);
+    MemorySegment m = y.data();
+    double from = start.doubleAt(0);
+    double by = delta.doubleAt(0);
+    long s = start.dtype().isFloating() ? 0 : start.longAt(0);
+    long d = start.dtype().isFloating() ? 0 : delta.longAt(0);
+    for (long i = 0; i < n; i++) {
+      switch (y.dtype()) {
+        case INT32 -> m.setAtIndex(ValueLayout.JAVA_INT_UNALIGNED, i, (int) (s + i * d));
+        case INT64 -> m.setAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, i, s + i * d);
+        case FLOAT, DOUBLE, HALF, BFLOAT16 -> y.setDouble(i, from + i * by);
+        default -> y.setLong(i, s + i * d);
       }
     }
   }

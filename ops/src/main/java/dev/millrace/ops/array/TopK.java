@@ -13,10 +13,10 @@ import dev.millrace.ops.math.Reduction;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.OrderedBits;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.StridedCopy;
 import java.util.List;
-import java.util.PriorityQueue;
 
 /** The k largest elements of each row and where they stand; of equals the first comes first. */
 public final class TopK {
@@ -82,42 +82,93 @@ public final class TopK {
         x.elements() / n,
         1 + (1 << 14) / n,
         (from, to) -> {
+          Best best = new Best((int) k);
           for (long row = from; row < to; row++) {
-            row(x, row * n, n, (int) k, values, indices, row * k);
+            long start = row * n;
+            best.clear();
+            for (int i = 0; i < n; i++) {
+              best.offer(OrderedBits.at(x, start + i), i);
+            }
+            for (long j = k - 1; j >= 0; j--) {
+              int i = best.takeWorst();
+              StridedCopy.copyRun(x, start + i, values, row * k + j, 1);
+              indices.setLong(row * k + j, i);
+            }
           }
         });
   }
 
-  /** Keeps the best k so far with the worst of them on top. */
-  private static void row(
-      Tensor x, long start, long n, int k, Tensor values, Tensor indices, long out) {
-    boolean real = x.dtype().isFloating();
-    PriorityQueue<Long> best =
-        new PriorityQueue<>(k + 1, (a, b) -> better(x, real, start + b, start + a));
-    for (long i = 0; i < n; i++) {
-      if (best.size() < k) {
-        best.add(i);
-      } else if (better(x, real, start + i, start + best.peek()) < 0) {
-        best.poll();
-        best.add(i);
+  /** The best so many of the elements offered: a heap with the worst of them on top. */
+  private static final class Best {
+    private final long[] keys;
+    private final int[] positions;
+    private int size;
+
+    Best(int k) {
+      keys = new long[k];
+      positions = new int[k];
+    }
+
+    void clear() {
+      size = 0;
+    }
+
+    /** Later ones of equal elements are worse, so that they need not be compared by position. */
+    void offer(long key, int position) {
+      if (size < keys.length) {
+        keys[size] = key;
+        positions[size] = position;
+        up(size++);
+      } else if (key > keys[0]) {
+        keys[0] = key;
+        positions[0] = position;
+        down();
       }
     }
-    for (int j = k - 1; j >= 0; j--) {
-      long i = best.poll();
-      StridedCopy.copyRun(x, start + i, values, out + j, 1);
-      indices.setLong(out + j, i);
-    }
-  }
 
-  /** Negative if element {@code a} comes before {@code b}. */
-  private static int better(Tensor x, boolean real, long a, long b) {
-    int order =
-        real
-            ? Double.compare(x.doubleAt(b), x.doubleAt(a))
-            : x.dtype() == DType.UINT64
-                ? Long.compareUnsigned(x.longAt(b), x.longAt(a))
-                : Long.compare(x.longAt(b), x.longAt(a));
-    return order != 0 ? order : Long.compare(a, b);
+    int takeWorst() {
+      int worst = positions[0];
+      size--;
+      keys[0] = keys[size];
+      positions[0] = positions[size];
+      down();
+      return worst;
+    }
+
+    private void up(int i) {
+      while (i > 0 && isWorse(i, (i - 1) / 2)) {
+        swap(i, (i - 1) / 2);
+        i = (i - 1) / 2;
+      }
+    }
+
+    private void down() {
+      int i = 0;
+      while (2 * i + 1 < size) {
+        int child = 2 * i + 1;
+        if (child + 1 < size && isWorse(child + 1, child)) {
+          child++;
+        }
+        if (!isWorse(child, i)) {
+          return;
+        }
+        swap(i, child);
+        i = child;
+      }
+    }
+
+    private boolean isWorse(int a, int b) {
+      return keys[a] != keys[b] ? keys[a] < keys[b] : positions[a] > positions[b];
+    }
+
+    private void swap(int a, int b) {
+      long key = keys[a];
+      keys[a] = keys[b];
+      keys[b] = key;
+      int position = positions[a];
+      positions[a] = positions[b];
+      positions[b] = position;
+    }
   }
 
   /** Each value goes back to where it stood: positions counted through all rows, and added up. */

@@ -4,8 +4,10 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.StridedCopy;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -40,23 +42,37 @@ public final class Where {
     Shape s = x.shape();
     long n = x.elements();
     long found = 0;
-    for (long i = 0; i < n; i++) {
-      found += isSet(x, i) ? 1 : 0;
+    for (long i = next(x, 0, n); i < n; i = next(x, i + 1, n)) {
+      found++;
     }
     int rank = s.rank();
-    Tensor y = c.allocate(0, Shape.of(found, rank));
-    MemorySegment out = y.data();
-    long row = 0;
-    for (long i = 0; i < n; i++) {
-      if (isSet(x, i)) {
-        long rest = i;
-        for (int d = rank - 1; d >= 0; d--) {
-          out.setAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, row * rank + d, rest % s.dim(d));
-          rest /= s.dim(d);
-        }
-        row++;
+    long[] steps = StridedCopy.rowMajor(s.dims());
+    MemorySegment out = c.allocate(0, Shape.of(found, rank)).data();
+    long to = 0;
+    for (long i = next(x, 0, n); i < n; i = next(x, i + 1, n)) {
+      long rest = i;
+      for (int d = 0; d < rank; d++) {
+        out.setAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, to++, rest / steps[d]);
+        rest %= steps[d];
       }
     }
+  }
+
+  /** The first element from {@code i} on that counts, or {@code n}. */
+  private static long next(Tensor x, long i, long n) {
+    if (x.dtype() == DType.BOOL) {
+      // Eight elements at a time; the lowest byte that is not 0 is the first.
+      for (; i + 8 <= n; i += 8) {
+        long word = x.data().get(ValueLayout.JAVA_LONG_UNALIGNED, i);
+        if (word != 0) {
+          return i + (Long.numberOfTrailingZeros(word) >> 3);
+        }
+      }
+    }
+    while (i < n && !isSet(x, i)) {
+      i++;
+    }
+    return i;
   }
 
   private static boolean isSet(Tensor x, long i) {

@@ -1,5 +1,10 @@
 package dev.millrace.tensor.math;
 
+import jdk.incubator.vector.LongVector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorShuffle;
+import jdk.incubator.vector.VectorSpecies;
+
 /**
  * The counter-based random generator Philox4x32-10 (Salmon et al., "Parallel random numbers: as
  * easy as 1, 2, 3", 2011) as TensorFlow uses it. A 64-bit key and a 128-bit counter give four
@@ -14,6 +19,10 @@ public record Philox(long key, long low, long high) {
   private static final int WEYL_A = 0x9E3779B9;
   private static final int WEYL_B = 0xBB67AE85;
   private static final long LOW_WORD = 0xFFFFFFFFL;
+
+  private static final VectorSpecies<Long> LANES = LongVector.SPECIES_PREFERRED;
+  private static final VectorShuffle<Long> ZIP_LOW = VectorShuffle.makeZip(LANES, 0);
+  private static final VectorShuffle<Long> ZIP_HIGH = VectorShuffle.makeZip(LANES, 1);
 
   /** The sequence of the two seeds that TensorFlow's random ops have as attributes. */
   public static Philox ofSeeds(long seed, long seed2) {
@@ -61,6 +70,52 @@ public record Philox(long key, long low, long high) {
     out[to + 1] = c1;
     out[to + 2] = c2;
     out[to + 3] = c3;
+  }
+
+  /** Writes the numbers of {@code count} counters of the sequence, from the {@code n}th on. */
+  void fill(long n, int count, int[] out) {
+    int i = 0;
+    // Where the low half of the counter overflows, one at a time.
+    if (Long.compareUnsigned(low + n, low) >= 0 && low + n <= Long.MAX_VALUE - count) {
+      for (; i + LANES.length() <= count; i += LANES.length()) {
+        several(low + n + i, out, 4 * i);
+      }
+    }
+    for (; i < count; i++) {
+      at(n + i, out, 4 * i);
+    }
+  }
+
+  /** What {@link #at} does for one counter, for as many as a vector has lanes. */
+  private void several(long counter, int[] out, int to) {
+    LongVector c = LongVector.broadcast(LANES, counter).addIndex(1);
+    LongVector c0 = c.and(LOW_WORD);
+    LongVector c1 = c.lanewise(VectorOperators.LSHR, 32);
+    LongVector c2 = LongVector.broadcast(LANES, high & LOW_WORD);
+    LongVector c3 = LongVector.broadcast(LANES, high >>> 32);
+    int k0 = (int) key;
+    int k1 = (int) (key >>> 32);
+    for (int round = 0; round < 10; round++) {
+      LongVector a = c0.and(LOW_WORD).mul(MULTIPLIER_A);
+      LongVector b = c2.and(LOW_WORD).mul(MULTIPLIER_B);
+      c0 =
+          b.lanewise(VectorOperators.LSHR, 32)
+              .lanewise(VectorOperators.XOR, c1)
+              .lanewise(VectorOperators.XOR, k0 & LOW_WORD);
+      c1 = b.and(LOW_WORD);
+      c2 =
+          a.lanewise(VectorOperators.LSHR, 32)
+              .lanewise(VectorOperators.XOR, c3)
+              .lanewise(VectorOperators.XOR, k1 & LOW_WORD);
+      c3 = a.and(LOW_WORD);
+      k0 += WEYL_A;
+      k1 += WEYL_B;
+    }
+    // The numbers of a counter side by side: two to a long, then the longs of both kinds in turn.
+    LongVector first = c0.or(c1.lanewise(VectorOperators.LSHL, 32));
+    LongVector second = c2.or(c3.lanewise(VectorOperators.LSHL, 32));
+    first.rearrange(ZIP_LOW, second).reinterpretAsInts().intoArray(out, to);
+    first.rearrange(ZIP_HIGH, second).reinterpretAsInts().intoArray(out, to + 2 * LANES.length());
   }
 
   /** The numbers of the sequence one at a time. Not for several threads. */

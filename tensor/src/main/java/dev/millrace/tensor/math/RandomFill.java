@@ -5,6 +5,9 @@ import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Fills tensors with random numbers from a {@link Philox} sequence, the same ones TensorFlow takes
@@ -20,6 +23,8 @@ public final class RandomFill {
   private static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED;
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
 
+  private static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
+
   private static final long GRAIN = 1 << 11;
   private static final float SMALLEST = 1e-7f;
 
@@ -29,8 +34,11 @@ public final class RandomFill {
   /** Counters an element of a truncated normal may use. */
   private static final long COUNTERS_PER_ELEMENT = 256 / 4;
 
-  /** Makes one group of elements of four numbers; what is past the end is left out. */
-  private interface Group {
+  /** Counters whose numbers are drawn together. */
+  private static final int BLOCK = 128;
+
+  /** Sets elements {@code first} to {@code end} of the numbers drawn for them. */
+  private interface Block {
     void write(int[] numbers, long first, long end);
   }
 
@@ -46,7 +54,16 @@ public final class RandomFill {
               out,
               4,
               (r, first, end) -> {
-                for (long i = first; i < end; i++) {
+                long i = first;
+                for (; i + INTS.length() <= end; i += INTS.length()) {
+                  IntVector.fromArray(INTS, r, (int) (i - first))
+                      .and(0x7FFFFF)
+                      .or(0x3F800000)
+                      .reinterpretAsFloats()
+                      .sub(1)
+                      .intoMemorySegment(m, 4 * i, ByteOrder.LITTLE_ENDIAN);
+                }
+                for (; i < end; i++) {
                   m.setAtIndex(F32, i, Philox.unitFloat(r[(int) (i - first)]));
                 }
               });
@@ -123,7 +140,10 @@ public final class RandomFill {
         (r, first, end) -> {
           for (long i = first; i < end; i += 2) {
             int k = (int) (i - first);
-            Polar p = twice ? Polar.of(r[0], r[1], r[2], r[3]) : Polar.of(r[k], r[k + 1]);
+            Polar p =
+                twice
+                    ? Polar.of(r[2 * k], r[2 * k + 1], r[2 * k + 2], r[2 * k + 3])
+                    : Polar.of(r[k], r[k + 1]);
             out.setDouble(i, p.sine());
             if (i + 1 < end) {
               out.setDouble(i + 1, p.cosine());
@@ -199,16 +219,17 @@ public final class RandomFill {
     }
   }
 
-  private static void fill(Philox source, Tensor out, int size, Group group) {
+  private static void fill(Philox source, Tensor out, int size, Block block) {
     long n = out.elements();
     Parallel.run(
         (n + size - 1) / size,
         GRAIN,
         (from, to) -> {
-          int[] numbers = new int[4];
-          for (long g = from; g < to; g++) {
-            source.at(g, numbers, 0);
-            group.write(numbers, g * size, Math.min(n, (g + 1) * size));
+          int[] numbers = new int[4 * BLOCK];
+          for (long g = from; g < to; g += BLOCK) {
+            int count = (int) Math.min(BLOCK, to - g);
+            source.fill(g, count, numbers);
+            block.write(numbers, g * size, Math.min(n, (g + count) * size));
           }
         });
   }

@@ -5,7 +5,9 @@ import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
+import java.nio.ByteOrder;
 import java.util.Arrays;
+import jdk.incubator.vector.IntVector;
 
 /**
  * Copies an n-dimensional box of elements from one tensor to another, each walked with strides of
@@ -27,6 +29,9 @@ public final class StridedCopy {
   private static final long GRAIN = 1 << 16;
 
   private static final int TILE = 32;
+
+  /** Elements in a row that are not worth being copied as one. */
+  private static final int SHORT_RUN = 6;
 
   private final Tensor from;
   private final Tensor to;
@@ -130,6 +135,11 @@ public final class StridedCopy {
   private void arrange() {
     int last = dims.length - 1;
     moveTo(last, smallest(dst, last));
+    if (last > 0 && src[last] == 1 && dims[last] < SHORT_RUN && dims[last - 1] > dims[last]) {
+      // Runs not worth a call each: better one long walk for each of their elements.
+      moveTo(last, last - 1);
+      return;
+    }
     if (last > 0 && src[last] != 1) {
       moveTo(last - 1, smallest(src, last - 1));
     }
@@ -203,7 +213,7 @@ public final class StridedCopy {
   private void plane(long rows, long s, long d) {
     int r = dims.length;
     long n = dims[r - 1];
-    if (src[r - 1] == 1 || src[r - 2] != 1) {
+    if (src[r - 1] == 1 || src[r - 1] == 0 || src[r - 2] != 1) {
       for (long i = 0; i < rows; i++) {
         line(n, s + i * src[r - 2], src[r - 1], d + i * dst[r - 2], dst[r - 1]);
       }
@@ -212,15 +222,39 @@ public final class StridedCopy {
     for (long j = 0; j < n; j += TILE) {
       long width = Math.min(TILE, n - j);
       for (long i = 0; i < rows; i += TILE) {
-        long end = Math.min(rows, i + TILE);
-        for (long k = i; k < end; k++) {
-          line(
-              width,
-              s + k * src[r - 2] + j * src[r - 1],
-              src[r - 1],
-              d + k * dst[r - 2] + j * dst[r - 1],
-              dst[r - 1]);
-        }
+        long height = Math.min(TILE, rows - i);
+        tile(height, width, s + i + j * src[r - 1], d + i * dst[r - 2] + j * dst[r - 1]);
+      }
+    }
+  }
+
+  /** Copies a part of a plane in which the source is contiguous from row to row. */
+  private void tile(long rows, long n, long s, long d) {
+    int r = dims.length;
+    long done = 0;
+    if (dst[r - 1] == 1 && from.dtype().bytes() == 4) {
+      done = rows & ~1;
+      squares(from.data(), to.data(), done, n & ~1, s, src[r - 1], d, dst[r - 2]);
+      for (long k = 0; (n & 1) != 0 && k < done; k++) {
+        line(1, s + k + (n - 1) * src[r - 1], 1, d + k * dst[r - 2] + n - 1, 1);
+      }
+    }
+    for (long k = done; k < rows; k++) {
+      line(n, s + k, src[r - 1], d + k * dst[r - 2], dst[r - 1]);
+    }
+  }
+
+  /** Transposes elements of four bytes in squares of two by two: both sides move two at a time. */
+  private static void squares(
+      MemorySegment a, MemorySegment b, long rows, long n, long s, long ss, long d, long ds) {
+    for (long k = 0; k < rows; k += 2) {
+      long x = s + k;
+      long y = d + k * ds;
+      for (long j = 0; j < n; j += 2) {
+        long p = a.get(I64, 4 * (x + j * ss));
+        long q = a.get(I64, 4 * (x + (j + 1) * ss));
+        b.set(I64, 4 * (y + j), (p & 0xFFFFFFFFL) | q << 32);
+        b.set(I64, 4 * (y + ds + j), p >>> 32 | q & 0xFFFFFFFF00000000L);
       }
     }
   }
@@ -270,7 +304,12 @@ public final class StridedCopy {
       MemorySegment a, MemorySegment b, long n, long s, long ss, long d, long ds) {
     if (ss == 0 && ds == 1) {
       int v = a.getAtIndex(I32, s);
-      for (long i = 0; i < n; i++) {
+      IntVector all = IntVector.broadcast(IntVector.SPECIES_PREFERRED, v);
+      long i = 0;
+      for (; i + all.length() <= n; i += all.length()) {
+        all.intoMemorySegment(b, 4 * (d + i), ByteOrder.LITTLE_ENDIAN);
+      }
+      for (; i < n; i++) {
         b.setAtIndex(I32, d + i, v);
       }
       return;

@@ -1,0 +1,62 @@
+package dev.millrace.ops.array;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.DistinctLongs;
+import dev.millrace.tensor.math.OrderedBits;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Numbers the distinct elements of vectors in order of appearance. A NaN is like no other. */
+final class Distinct {
+  private final DistinctLongs numbers;
+  private final Map<ByteBuffer, Integer> strings = new HashMap<>();
+
+  /** For about this many elements. */
+  Distinct(long expected) {
+    numbers = new DistinctLongs(expected);
+  }
+
+  /** Refuses element types that cannot be compared here. */
+  static void check(Node node) {
+    DType type = node.input(0).dtype();
+    boolean known =
+        type.isFloating() || type.isIntegral() || type == DType.BOOL || type == DType.STRING;
+    if (!known) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          node.op().name() + " '" + node.name() + "' cannot compare " + type + " here.");
+    }
+  }
+
+  int size() {
+    return numbers.size() + strings.size();
+  }
+
+  /** The number of element {@code i}, a new one if no equal element has come before. */
+  int add(Tensor x, long i) {
+    if (x.dtype() == DType.STRING) {
+      Integer k = strings.putIfAbsent(ByteBuffer.wrap(x.bytesAt(i)), strings.size());
+      return k == null ? strings.size() - 1 : k;
+    }
+    long key = OrderedBits.at(x, i);
+    // Made different from every number and every other NaN by where it stands.
+    return numbers.add(isNan(x, key) ? OrderedBits.NAN + 1 + i : key);
+  }
+
+  boolean contains(Tensor x, long i) {
+    if (x.dtype() == DType.STRING) {
+      return strings.containsKey(ByteBuffer.wrap(x.bytesAt(i)));
+    }
+    long key = OrderedBits.at(x, i);
+    return !isNan(x, key) && numbers.contains(key);
+  }
+
+  private static boolean isNan(Tensor x, long key) {
+    return x.dtype().isFloating() && key == OrderedBits.NAN;
+  }
+}
