@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
@@ -32,13 +33,71 @@ public final class ChannelSum {
     } else if (dy.dtype() != DType.FLOAT) {
       sumScalar(dy, out, outer, channels, inner);
     } else if (inner == 1) {
-      sumRows(dy, out, outer, channels);
+      MemorySegment x = dy.data();
+      overRows(
+          out,
+          outer,
+          channels,
+          (start, count, sums, at, width) -> addColumns(x, start, count, sums, at, width));
     } else {
       Parallel.run(
           channels,
           Math.max(1, GRAIN / (outer * inner)),
           (from, to) -> sumPlanes(dy.data(), out.data(), outer, channels, inner, from, to));
     }
+  }
+
+  /**
+   * {@code out[c]} = the sum of {@code (u[o, c, i] - share * mean[c]) * (x[o, c, i] - mean[c])}
+   * over o and i, of floats: with u = x and a share of 1 the squared deviations.
+   */
+  static void products(
+      Tensor u,
+      float share,
+      Tensor x,
+      Tensor mean,
+      Tensor out,
+      long outer,
+      long channels,
+      long inner) {
+    if (inner == 1) {
+      float[] m = repeated(mean, fold(channels));
+      overRows(
+          out,
+          outer,
+          channels,
+          (start, count, sums, at, width) ->
+              addProducts(u.data(), share, x.data(), m, start, count, sums, at, width));
+    } else {
+      Parallel.run(
+          channels,
+          Math.max(1, GRAIN / (outer * inner)),
+          (from, to) -> {
+            for (long c = from; c < to; c++) {
+              float m = mean.data().getAtIndex(F32, c);
+              double sum = 0;
+              for (long o = 0; o < outer; o++) {
+                long start = (o * channels + c) * inner;
+                sum += planeProduct(u.data(), share * m, x.data(), m, start, start + inner);
+              }
+              out.data().setAtIndex(F32, c, (float) sum);
+            }
+          });
+    }
+  }
+
+  private static float[] repeated(Tensor values, int fold) {
+    int n = Math.toIntExact(values.elements());
+    float[] r = new float[n * fold];
+    for (int f = 0; f < fold; f++) {
+      MemorySegment.copy(values.data(), F32, 0, r, f * n, n);
+    }
+    return r;
+  }
+
+  /** Adds some whole rows to sums that stand side by side. */
+  private interface Columns {
+    void add(long start, long count, MemorySegment sums, long sumsAt, int width);
   }
 
   /** How many rows it takes to fill whole vectors; 1 where a ragged end hardly matters. */
@@ -61,7 +120,7 @@ public final class ChannelSum {
    * Sums the columns of a matrix. Rows are taken in blocks of fixed size, whose sums are then added
    * in order, so the result does not depend on the number of threads.
    */
-  private static void sumRows(Tensor dy, Tensor out, long rows, long channels) {
+  private static void overRows(Tensor out, long rows, long channels, Columns columns) {
     int fold = fold(channels);
     int width = Math.toIntExact(channels * fold);
     long block = multipleOf(fold, Math.max(256, 4 * GRAIN / channels));
@@ -76,7 +135,7 @@ public final class ChannelSum {
           (from, to) -> {
             for (long b = from; b < to; b++) {
               long n = Math.min(block, rows - b * block);
-              addColumns(dy.data(), b * block * channels, n * channels, p, b * width, width);
+              columns.add(b * block * channels, n * channels, p, b * width, width);
             }
           });
       MemorySegment o = out.data();
@@ -126,6 +185,60 @@ public final class ChannelSum {
     }
   }
 
+  private static void addProducts(
+      MemorySegment u,
+      float share,
+      MemorySegment x,
+      float[] mean,
+      long start,
+      long count,
+      MemorySegment sums,
+      long sumsAt,
+      int width) {
+    long rows = count / width;
+    int c = 0;
+    for (; c <= width - L; c += L) {
+      FloatVector m = FloatVector.fromArray(S, mean, c);
+      FloatVector off = m.mul(share);
+      FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
+      long at = 4 * (start + c);
+      for (long r = 0; r < rows; r++, at += 4L * width) {
+        FloatVector left = FloatVector.fromMemorySegment(S, u, at, LE).sub(off);
+        a = left.fma(FloatVector.fromMemorySegment(S, x, at, LE).sub(m), a);
+      }
+      a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
+    }
+    for (; c < width; c++) {
+      float sum = sums.getAtIndex(F32, sumsAt + c);
+      for (long r = 0; r < rows; r++) {
+        long i = start + r * width + c;
+        sum += (u.getAtIndex(F32, i) - share * mean[c]) * (x.getAtIndex(F32, i) - mean[c]);
+      }
+      sums.setAtIndex(F32, sumsAt + c, sum);
+    }
+    for (long i = rows * width; i < count; i++) {
+      int k = (int) (i - rows * width);
+      float left = u.getAtIndex(F32, start + i) - share * mean[k];
+      float sum = sums.getAtIndex(F32, sumsAt + k);
+      sums.setAtIndex(F32, sumsAt + k, sum + left * (x.getAtIndex(F32, start + i) - mean[k]));
+    }
+  }
+
+  private static double planeProduct(
+      MemorySegment u, float off, MemorySegment x, float m, long from, long to) {
+    FloatVector v = FloatVector.zero(S);
+    long i = from;
+    for (; i <= to - L; i += L) {
+      FloatVector left = FloatVector.fromMemorySegment(S, u, 4 * i, LE).sub(off);
+      v = left.fma(FloatVector.fromMemorySegment(S, x, 4 * i, LE).sub(m), v);
+    }
+    double sum = v.reduceLanes(VectorOperators.ADD);
+    for (; i < to; i++) {
+      sum += (u.getAtIndex(F32, i) - off) * (x.getAtIndex(F32, i) - m);
+    }
+    return sum;
+  }
+
   private static void sumPlanes(
       MemorySegment x,
       MemorySegment out,
@@ -143,7 +256,7 @@ public final class ChannelSum {
         for (; i <= end - L; i += L) {
           v = v.add(FloatVector.fromMemorySegment(S, x, 4 * i, LE));
         }
-        sum += v.reduceLanes(jdk.incubator.vector.VectorOperators.ADD);
+        sum += v.reduceLanes(VectorOperators.ADD);
         for (; i < end; i++) {
           sum += x.getAtIndex(F32, i);
         }

@@ -3,6 +3,7 @@ package dev.millrace.train.layers;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.ops.math.MatMul;
 import dev.millrace.ops.nn.BiasAdd;
 import dev.millrace.tensor.Shape;
 import dev.millrace.train.variable.GraphVariable;
@@ -66,7 +67,7 @@ public record Dense(int units, Activation activation, Initializer kernel, Initia
     GraphVariable w = vs.variable("kernel", x.dtype(), Shape.of(in.dim(-1), units), kernel);
     GraphVariable b = bias == null ? null : vs.variable("bias", x.dtype(), Shape.of(units), bias);
     Output rows = in.rank() == 2 ? x : Flatten.rows(s, x);
-    Output y = s.node("MatMul").input(rows).input(w.read()).add().output();
+    Output y = MatMul.of(s, rows, w.read());
     y = in.rank() == 2 ? y : Flatten.unrolled(s, y, x, units);
     y = b == null ? y : BiasAdd.of(s, y, b.read());
     return activation.of(s, y);

@@ -3,6 +3,9 @@ package dev.millrace.train.layers;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.array.Const;
+import dev.millrace.ops.math.Cast;
+import dev.millrace.ops.math.Comparisons;
+import dev.millrace.ops.math.Reduction;
 import dev.millrace.tensor.DType;
 
 /** How good a model is, in terms people understand. */
@@ -19,8 +22,7 @@ public final class Metrics {
             .attr("output_type", labels.dtype())
             .add()
             .output();
-    Output hit = s.node("Equal").input(best).input(labels).add().output();
-    Output ones = s.node("Cast").input(hit).attr("DstT", DType.FLOAT).add().output();
-    return Losses.mean(s, ones);
+    Output hit = Comparisons.equal(s, best, labels);
+    return Reduction.meanAll(s, Cast.of(s, hit, DType.FLOAT));
   }
 }

@@ -1,0 +1,56 @@
+package dev.millrace.tensor.math;
+
+import static dev.millrace.tensor.math.Formula.X;
+import static dev.millrace.tensor.math.Formula.Y;
+import static dev.millrace.tensor.math.Formula.choose;
+import static dev.millrace.tensor.math.Formula.parameter;
+
+import dev.millrace.tensor.Tensor;
+import jdk.incubator.vector.VectorOperators;
+
+/** The leaky rectifier: {@code x} above zero, {@code slope * x} below. May work in place. */
+public final class Leaky {
+  private static final Recipe FORWARD =
+      Recipe.map(1, choose(X.is(VectorOperators.GT, 0), X, X.times(parameter(0))));
+  private static final Recipe BACKWARD =
+      Recipe.map(2, choose(Y.is(VectorOperators.GT, 0), X, X.times(parameter(0))));
+
+  private Leaky() {}
+
+  /** {@code y} of {@code x}. */
+  public static void apply(Tensor x, double slope, Tensor y) {
+    run(FORWARD, slope, x, y);
+  }
+
+  /** The gradient of x, given that of y and x. */
+  public static void gradient(Tensor dy, Tensor x, double slope, Tensor dx) {
+    run(BACKWARD, slope, dy, x, dx);
+  }
+
+  private static void run(Recipe recipe, double slope, Tensor... operands) {
+    Tensor out = operands[operands.length - 1];
+    LaneType lane = LaneType.of(out.dtype());
+    if (lane != null) {
+      Walk.straight(out.elements(), operands.length)
+          .run(recipe, lane, new double[] {slope}, operands);
+      return;
+    }
+    Tensor[] wide = new Tensor[operands.length];
+    try {
+      for (int i = 0; i < wide.length; i++) {
+        wide[i] = Tensor.allocateCounted(LaneType.computedAs(out.dtype()), out.shape());
+        if (i < wide.length - 1) {
+          Cast.run(operands[i], wide[i]);
+        }
+      }
+      run(recipe, slope, wide);
+      Cast.run(wide[wide.length - 1], out);
+    } finally {
+      for (Tensor t : wide) {
+        if (t != null) {
+          t.release();
+        }
+      }
+    }
+  }
+}
