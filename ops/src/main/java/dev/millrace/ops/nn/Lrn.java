@@ -66,6 +66,10 @@ public final class Lrn {
   }
 
   private static ResponseNorm norm(Node node) {
+    if (node.longAttr("depth_radius") < 0) {
+      throw MillraceException.invalid(
+          "depth_radius must be 0 or more; it is %d.", node.longAttr("depth_radius"));
+    }
     return new ResponseNorm(
         node.intAttr("depth_radius"),
         node.floatAttr("bias"),

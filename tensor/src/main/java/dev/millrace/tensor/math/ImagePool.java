@@ -1,0 +1,268 @@
+package dev.millrace.tensor.math;
+
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * The largest, or the mean, of each window of images {@code [batch, height, width, channels]},
+ * channel by channel, and the gradients of both. What lies outside the image does not count.
+ *
+ * <p>Floats are taken a vector of channels at a time; other types, and what is left over, one by
+ * one.
+ *
+ * @param rows how the window moves down
+ * @param columns how the window moves right
+ */
+public record ImagePool(
+    int batch, int height, int width, int channels, Window rows, Window columns) {
+  private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
+  private static final int L = S.length();
+  private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
+  private static final long GRAIN = 1 << 14;
+
+  /** Rows of the output. */
+  public int outputHeight() {
+    return rows.outputs(height);
+  }
+
+  /** Columns of the output. */
+  public int outputWidth() {
+    return columns.outputs(width);
+  }
+
+  /** A window at one of its places: the part of it that lies in the image. */
+  private record Place(int firstRow, int lastRow, int firstColumn, int lastColumn) {
+    int count() {
+      return (lastRow - firstRow) * (lastColumn - firstColumn);
+    }
+  }
+
+  private Place place(int i, int j) {
+    int down = i * rows.stride() - rows.before();
+    int right = j * columns.stride() - columns.before();
+    return new Place(
+        Math.max(down, 0),
+        Math.clamp((long) down + rows.size(), 0, height),
+        Math.max(right, 0),
+        Math.clamp((long) right + columns.size(), 0, width));
+  }
+
+  /** What is done at one place of the window in one image. */
+  private interface At {
+    void run(int image, Place p, long outAt);
+  }
+
+  /** Goes through all places, rows of the output on several threads. */
+  private void forPlaces(At at) {
+    int h = outputHeight();
+    int w = outputWidth();
+    long perRow = Math.max(1, (long) w * channels * rows.size() * columns.size());
+    Parallel.run(
+        (long) batch * h,
+        Math.max(1, GRAIN / perRow),
+        (from, to) -> {
+          for (long r = from; r < to; r++) {
+            row((int) (r / h), (int) (r % h), at);
+          }
+        });
+  }
+
+  /** Goes through all places, image by image on several threads: none writes to another's image. */
+  private void forImages(At at) {
+    Parallel.run(
+        batch,
+        1,
+        (from, to) -> {
+          for (long image = from; image < to; image++) {
+            for (int i = 0; i < outputHeight(); i++) {
+              row((int) image, i, at);
+            }
+          }
+        });
+  }
+
+  private void row(int image, int i, At at) {
+    int w = outputWidth();
+    long start = ((long) image * outputHeight() + i) * w;
+    for (int j = 0; j < w; j++) {
+      at.run(image, place(i, j), (start + j) * channels);
+    }
+  }
+
+  private long index(int image, int row, int column) {
+    return (((long) image * height + row) * width + column) * channels;
+  }
+
+  /** Sets {@code y} to the largest of each window. */
+  public void max(Tensor x, Tensor y) {
+    boolean vector = x.dtype() == DType.FLOAT;
+    forPlaces(
+        (image, p, out) -> {
+          int c = vector ? maxVectors(x.data(), y.data(), image, p, out) : 0;
+          for (; c < channels; c++) {
+            Fill.copyElement(x, argMax(x, image, p, c), y, out + c);
+          }
+        });
+  }
+
+  private int maxVectors(MemorySegment x, MemorySegment y, int image, Place p, long out) {
+    int c = 0;
+    for (; c <= channels - L; c += L) {
+      FloatVector m = FloatVector.broadcast(S, Float.NEGATIVE_INFINITY);
+      for (int i = p.firstRow; i < p.lastRow; i++) {
+        long at = 4 * (index(image, i, p.firstColumn) + c);
+        for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
+          m = m.max(FloatVector.fromMemorySegment(S, x, at, LE));
+        }
+      }
+      m.intoMemorySegment(y, 4 * (out + c), LE);
+    }
+    return c;
+  }
+
+  /** Where the largest element of a channel is, the first of several. */
+  private long argMax(Tensor x, int image, Place p, int c) {
+    boolean floating = x.dtype().isFloating();
+    long best = index(image, p.firstRow, p.firstColumn) + c;
+    for (int i = p.firstRow; i < p.lastRow; i++) {
+      for (int j = p.firstColumn; j < p.lastColumn; j++) {
+        long at = index(image, i, j) + c;
+        if (floating ? x.doubleAt(at) > x.doubleAt(best) : x.longAt(at) > x.longAt(best)) {
+          best = at;
+        }
+      }
+    }
+    return best;
+  }
+
+  /** Adds to {@code dx}, which is zero, the gradient of each window at its largest element. */
+  public void maxGradient(Tensor x, Tensor y, Tensor dy, Tensor dx) {
+    boolean vector = x.dtype() == DType.FLOAT;
+    forImages(
+        (image, p, out) -> {
+          int c =
+              vector
+                  ? maxGradientVectors(x.data(), y.data(), dy.data(), dx.data(), image, p, out)
+                  : 0;
+          for (; c < channels; c++) {
+            long at = argMax(x, image, p, c);
+            if (x.dtype().isFloating()) {
+              dx.setDouble(at, dx.doubleAt(at) + dy.doubleAt(out + c));
+            } else {
+              dx.setLong(at, dx.longAt(at) + dy.longAt(out + c));
+            }
+          }
+        });
+  }
+
+  private int maxGradientVectors(
+      MemorySegment x,
+      MemorySegment y,
+      MemorySegment dy,
+      MemorySegment dx,
+      int image,
+      Place p,
+      long out) {
+    int c = 0;
+    for (; c <= channels - L; c += L) {
+      FloatVector best = FloatVector.fromMemorySegment(S, y, 4 * (out + c), LE);
+      FloatVector g = FloatVector.fromMemorySegment(S, dy, 4 * (out + c), LE);
+      VectorMask<Float> open = S.maskAll(true);
+      for (int i = p.firstRow; i < p.lastRow; i++) {
+        long at = 4 * (index(image, i, p.firstColumn) + c);
+        for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
+          VectorMask<Float> here =
+              FloatVector.fromMemorySegment(S, x, at, LE)
+                  .compare(VectorOperators.EQ, best)
+                  .and(open);
+          FloatVector old = FloatVector.fromMemorySegment(S, dx, at, LE);
+          old.blend(old.add(g), here).intoMemorySegment(dx, at, LE);
+          open = open.andNot(here);
+        }
+      }
+    }
+    return c;
+  }
+
+  /** Sets {@code dy} to what {@code dx} has where the window's largest element is. */
+  public void maxGather(Tensor x, Tensor dx, Tensor dy) {
+    forPlaces(
+        (image, p, out) -> {
+          for (int c = 0; c < channels; c++) {
+            Fill.copyElement(dx, argMax(x, image, p, c), dy, out + c);
+          }
+        });
+  }
+
+  /** Sets {@code y} to the mean of each window. */
+  public void mean(Tensor x, Tensor y) {
+    boolean vector = x.dtype() == DType.FLOAT;
+    forPlaces(
+        (image, p, out) -> {
+          int c = vector ? meanVectors(x.data(), y.data(), image, p, out) : 0;
+          for (; c < channels; c++) {
+            double sum = 0;
+            for (int i = p.firstRow; i < p.lastRow; i++) {
+              for (int j = p.firstColumn; j < p.lastColumn; j++) {
+                sum += x.doubleAt(index(image, i, j) + c);
+              }
+            }
+            y.setDouble(out + c, sum / p.count());
+          }
+        });
+  }
+
+  private int meanVectors(MemorySegment x, MemorySegment y, int image, Place p, long out) {
+    int c = 0;
+    for (; c <= channels - L; c += L) {
+      FloatVector sum = FloatVector.zero(S);
+      for (int i = p.firstRow; i < p.lastRow; i++) {
+        long at = 4 * (index(image, i, p.firstColumn) + c);
+        for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
+          sum = sum.add(FloatVector.fromMemorySegment(S, x, at, LE));
+        }
+      }
+      sum.div(p.count()).intoMemorySegment(y, 4 * (out + c), LE);
+    }
+    return c;
+  }
+
+  /** Adds to {@code dx}, which is zero, the gradient of each window, spread over its elements. */
+  public void meanGradient(Tensor dy, Tensor dx) {
+    boolean vector = dx.dtype() == DType.FLOAT;
+    forImages(
+        (image, p, out) -> {
+          int c = vector ? meanGradientVectors(dy.data(), dx.data(), image, p, out) : 0;
+          for (; c < channels; c++) {
+            double share = dy.doubleAt(out + c) / p.count();
+            for (int i = p.firstRow; i < p.lastRow; i++) {
+              for (int j = p.firstColumn; j < p.lastColumn; j++) {
+                long at = index(image, i, j) + c;
+                dx.setDouble(at, dx.doubleAt(at) + share);
+              }
+            }
+          }
+        });
+  }
+
+  private int meanGradientVectors(
+      MemorySegment dy, MemorySegment dx, int image, Place p, long out) {
+    int c = 0;
+    for (; c <= channels - L; c += L) {
+      FloatVector share = FloatVector.fromMemorySegment(S, dy, 4 * (out + c), LE).div(p.count());
+      for (int i = p.firstRow; i < p.lastRow; i++) {
+        long at = 4 * (index(image, i, p.firstColumn) + c);
+        for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
+          FloatVector.fromMemorySegment(S, dx, at, LE).add(share).intoMemorySegment(dx, at, LE);
+        }
+      }
+    }
+    return c;
+  }
+}
