@@ -40,6 +40,11 @@ public final class GraphWriter {
   private final Map<String, List<DataType>> outputs = new HashMap<>();
   private String device = "";
 
+  /** Whether TensorFlow has an op of this name. */
+  public static boolean isDefined(String op) {
+    return Registry.OPS.containsKey(op);
+  }
+
   /** TensorFlow's definition of an op. */
   public static OpDef definition(String op) {
     OpDef definition = Registry.OPS.get(op);

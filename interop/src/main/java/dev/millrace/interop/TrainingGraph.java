@@ -121,6 +121,12 @@ public record TrainingGraph(TrainingSpec spec, GraphDef graph) {
     return feeds;
   }
 
+  /** The spec. */
+  @Override
+  public String toString() {
+    return spec.toString();
+  }
+
   private static Shape shape(TensorShapeProto proto) {
     return Shape.of(proto.getDimList().stream().mapToLong(TensorShapeProto.Dim::getSize).toArray());
   }

@@ -90,6 +90,10 @@ public final class ArrayCases extends CaseTable {
     op("ConcatV2", floats(2, 3), floats(4, 2), scalar(0)).fails(Code.INVALID_ARGUMENT);
     op("ConcatV2", floats(2), floats(2), scalar(1)).fails(Code.INVALID_ARGUMENT);
     op("Concat", scalar(1), floats(2, 3), floats(2, 1)).fixed(0);
+    op("ConcatOffset", scalar(1), ints(2, 3), ints(2, 5), ints(2, 1)).fixed(0);
+    op("ConcatOffset", scalar(0), ints(2, 3), ints(2, 5)).fails(Code.INVALID_ARGUMENT);
+    op("EnsureShape", floats(2, 3)).with("shape", Shape.of(-1, 3));
+    op("EnsureShape", floats(2, 3)).with("shape", Shape.of(3, 3)).fails(Code.INVALID_ARGUMENT);
     for (DType dtype : SOME) {
       op("Pack", any(dtype, 3), any(dtype, 3));
       op("ConcatV2", any(dtype, 2, 3), any(dtype, 2, 2), scalar(1)).fixed(2);
@@ -260,6 +264,10 @@ public final class ArrayCases extends CaseTable {
     for (List<Shape> pair : PAIRS) {
       op("BroadcastGradientArgs", longs(pair.get(0).dims()), longs(pair.get(1).dims()));
     }
+    for (List<Shape> pair : PAIRS) {
+      op("BroadcastArgs", longs(pair.get(0).dims()), longs(pair.get(1).dims()));
+    }
+    op("BroadcastArgs", ints(2, 3), ints(4)).fails(Code.INVALID_ARGUMENT);
     op("BroadcastGradientArgs", ints(2, 3, 1), ints(3, 4));
     op("BroadcastGradientArgs", ints(2, 3), ints(4)).fails(Code.INVALID_ARGUMENT);
   }

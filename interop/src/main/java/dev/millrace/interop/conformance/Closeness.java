@@ -42,10 +42,10 @@ final class Closeness {
     }
     double x = e.doubleAt(i);
     double y = a.doubleAt(i);
-    // The first holds for infinities and both zeros.
-    return x == y
-        || (Double.isNaN(x) && Double.isNaN(y))
-        || Math.abs(x - y) <= absolute + relative * Math.abs(x);
+    if (!Double.isFinite(x) || !Double.isFinite(y)) {
+      return x == y || (Double.isNaN(x) && Double.isNaN(y));
+    }
+    return Math.abs(x - y) <= absolute + relative * Math.abs(x);
   }
 
   private static double relative(DType dtype) {

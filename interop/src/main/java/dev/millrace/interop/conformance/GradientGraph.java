@@ -90,7 +90,14 @@ final class GradientGraph {
     byDifferences = c.hasWideFixedInput();
     if (!byDifferences) {
       try {
-        return run(tensorFlow);
+        Map<Integer, Tensor> gradients = run(tensorFlow);
+        // Some of TensorFlow's C++ gradients forget that an input was broadcast.
+        byDifferences =
+            gradients.entrySet().stream()
+                .anyMatch(g -> !g.getValue().shape().equals(c.inputs().get(g.getKey()).shape()));
+        if (!byDifferences) {
+          return gradients;
+        }
       } catch (MillraceException noGradient) {
         byDifferences = true;
       }

@@ -96,7 +96,6 @@ public final class IndexCases extends CaseTable {
     op("Where", any(DType.BOOL, 2, 3, 2));
     op("Where", any(DType.BOOL, 0, 2));
     op("Where", Values.filled(DType.BOOL, 0, 3));
-    op("Where", Tensor.scalar(true)).fails(Code.INVALID_ARGUMENT);
     for (DType dtype : Kernels.types("Where", "T")) {
       // Registered for half, but only to refuse it.
       if (dtype != DType.HALF) {
@@ -112,6 +111,7 @@ public final class IndexCases extends CaseTable {
     op("DynamicStitch", ints(), floats(0)).with("N", 1);
     op("DynamicStitch", ints(0, -1), floats(2)).with("N", 1).fails(Code.INVALID_ARGUMENT);
     op("DynamicStitch", ints(0, 1), floats(3)).with("N", 1).fails(Code.INVALID_ARGUMENT);
+    op("ParallelDynamicStitch", ints(0, 2), ints(1), floats(2, 3), floats(1, 3)).with("N", 2);
     op("DynamicPartition", floats(5), ints(0, 1, 0, 1, 1)).with("num_partitions", 2);
     op("DynamicPartition", floats(4, 2), ints(2, 0, 2, 0)).with("num_partitions", 3);
     op("DynamicPartition", floats(2, 2), Tensor.of(Shape.of(2, 2), 0, 1, 1, 0))
@@ -130,6 +130,9 @@ public final class IndexCases extends CaseTable {
   }
 
   private void segments() {
+    op("SegmentSum", floats(5), ints(0, 0, 1, 3, 3));
+    op("SegmentSum", doubles(4, 3), longs(0, 1, 1, 1));
+    op("SegmentSum", floats(3), ints(1, 0, 2)).fails(Code.INVALID_ARGUMENT);
     op("UnsortedSegmentSum", floats(5), ints(0, 2, 0, 1, 2), scalar(3)).fixed(2);
     op("UnsortedSegmentSum", floats(4, 3), longs(3, 0, 3, 0), scalar(5)).fixed(2);
     op("UnsortedSegmentSum", floats(2, 2, 3), Tensor.of(Shape.of(2, 2), 0, 1, 1, 0), scalar(2))
@@ -146,6 +149,10 @@ public final class IndexCases extends CaseTable {
 
   private void unique() {
     op("Unique", ints(3, 1, 3, 2, 1));
+    op("UniqueWithCounts", ints(3, 1, 3, 2, 1));
+    op("UniqueWithCounts", any(DType.STRING, 9)).with("out_idx", DType.INT64);
+    op("ListDiff", ints(1, 2, 3, 4, 1), ints(2, 4));
+    op("ListDiff", any(DType.STRING, 6), Tensor.vector("w1")).with("out_idx", DType.INT64);
     op("Unique", ints()).with("out_idx", DType.INT64);
     op("Unique", Tensor.of(Shape.of(2, 2), 1, 2, 3, 4)).fails(Code.INVALID_ARGUMENT);
     for (DType dtype : Kernels.types("Unique", "T")) {
@@ -178,6 +185,10 @@ public final class IndexCases extends CaseTable {
   }
 
   private void sparse() {
+    op("ScatterNd", Tensor.of(Shape.of(3, 1), 4, 1, 4), floats(3), ints(6)).fixed(2);
+    op("ScatterNd", Tensor.of(Shape.of(2, 1), 0L, 2L), floats(2, 3), longs(4, 3)).fixed(2);
+    op("ScatterNd", Tensor.of(Shape.of(1, 2), 1, 2), doubles(1), ints(2, 3)).fixed(2);
+    op("ScatterNd", Tensor.of(Shape.of(1, 1), 6), floats(1), ints(6)).fails(Code.INVALID_ARGUMENT);
     op("SparseToDense", ints(1, 3), ints(5), floats(2), Tensor.scalar(0f)).fixed(1).noGradient();
     op(
             "SparseToDense",

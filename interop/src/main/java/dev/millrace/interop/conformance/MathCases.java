@@ -31,12 +31,16 @@ public final class MathCases extends CaseTable {
     }
     op("L2Loss", floats(0));
     op("L2Loss", floats());
-    for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT32)) {
-      op("Cumsum", any(dtype, 3, 5), scalar(1)).fixed(1);
-      op("Cumsum", any(dtype, 3, 5), scalar(-2))
-          .fixed(1)
-          .with("exclusive", true)
-          .with("reverse", true);
+    for (String op : List.of("Cumsum", "Cumprod")) {
+      for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT32)) {
+        op(op, values.of(Domain.NONZERO, dtype, Shape.of(3, 5)), scalar(1)).fixed(1).slack(4);
+        op(op, values.of(Domain.NONZERO, dtype, Shape.of(3, 5)), scalar(-2))
+            .fixed(1)
+            .with("exclusive", true)
+            .with("reverse", true)
+            .slack(4);
+      }
+      op(op, floats(3), scalar(1)).fails(Code.INVALID_ARGUMENT);
     }
   }
 
@@ -134,6 +138,7 @@ public final class MathCases extends CaseTable {
     for (DType dtype : Kernels.types("AddN", "T")) {
       op("AddN", any(dtype, 5), any(dtype, 5), any(dtype, 5));
     }
+    op("AccumulateNV2", floats(3, 4), floats(3, 4)).with("shape", Shape.of(3, 4)).noGradient();
     op("AddN", floats(3), floats(4)).fails(Code.INVALID_ARGUMENT);
   }
 

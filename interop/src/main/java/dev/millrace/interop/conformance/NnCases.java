@@ -40,11 +40,12 @@ public final class NnCases extends CaseTable {
   private void softmax() {
     for (String op : List.of("Softmax", "LogSoftmax")) {
       op(op, floats(5, 10)).slack(4);
-      op(op, floats(7)).slack(4);
-      op(op, floats(2, 3, 9)).slack(4);
+      // TensorFlow's gradient in C++ is right for two dimensions only.
+      op(op, floats(7)).slack(4).noGradient();
+      op(op, floats(2, 3, 9)).slack(4).noGradient();
       op(op, floats(0, 10));
       op(op, Tensor.of(Shape.of(1, 3), 1000f, 0f, -1000f)).slack(4).noGradient();
-      op(op, values.of(Domain.SPECIAL, DType.FLOAT, Shape.of(20, 3))).noGradient().slack(4);
+      op(op, Tensor.of(Shape.of(1, 3), Float.NEGATIVE_INFINITY, 0f, 1f)).slack(4).noGradient();
       for (DType dtype : Kernels.types(op, "T")) {
         op(op, any(dtype, 4, 6)).slack(4);
       }

@@ -21,6 +21,10 @@ public final class PlumbingCases extends CaseTable {
     op("Identity", doubles(2, 3));
     op("IdentityN", floats(2), any(DType.INT32, 3), any(DType.STRING, 1)).noGradient();
     op("PlaceholderWithDefault", floats(2, 3)).with("shape", Shape.of(-1, 3));
+    op("Placeholder")
+        .with("dtype", DType.FLOAT)
+        .with("shape", Shape.of(2))
+        .fails(Code.INVALID_ARGUMENT);
     op("ControlTrigger");
     op("NoOp");
     casts();
@@ -61,6 +65,10 @@ public final class PlumbingCases extends CaseTable {
         .with("message", "here")
         .fails(Code.INVALID_ARGUMENT);
     op("CheckNumerics", Tensor.vector(1f, Float.NEGATIVE_INFINITY))
+        .with("message", "here")
+        .fails(Code.INVALID_ARGUMENT);
+    op("CheckNumericsV2", floats(3)).with("message", "here");
+    op("CheckNumericsV2", Tensor.vector(1f, Float.NaN))
         .with("message", "here")
         .fails(Code.INVALID_ARGUMENT);
     op("Assert", Tensor.scalar(true), floats(2));

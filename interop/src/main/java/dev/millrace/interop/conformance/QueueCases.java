@@ -17,10 +17,13 @@ public final class QueueCases extends CaseTable {
     severalComponents();
     closed();
     reference();
-    many();
-    padding();
-    priority();
-    shuffle();
+    // As resources, and as references.
+    for (String version : List.of("V2", "")) {
+      many(version);
+      padding(version);
+      priority(version);
+      shuffle(version);
+    }
     for (String reduction : List.of("MEAN", "SUM")) {
       accumulator(true, reduction);
       accumulator(false, reduction);
@@ -88,78 +91,79 @@ public final class QueueCases extends CaseTable {
     g.add("take", "QueueDequeue", FLOATS, "q");
     g.add("size", "QueueSize", Map.of(), "q");
     g.add("close", "QueueClose", Map.of(), "q");
-    s.run("put").run("put").fetch("size").fetch("take").run("close").fetch("take");
+    g.add("closed", "QueueIsClosed", Map.of(), "q");
+    s.run("put").run("put").fetch("size", "closed").fetch("take").run("close").fetch("take");
     s.fails(Code.OUT_OF_RANGE, "take");
   }
 
-  private void many() {
-    Scenario s = scenario("QueueEnqueueManyV2");
+  private void many(String version) {
+    Scenario s = scenario("QueueEnqueueMany" + version);
     GraphWriter g = s.graph();
     Map<String, Object> scalars =
         Map.of("component_types", List.of(DType.FLOAT), "shapes", List.of(Shape.scalar()));
-    g.add("q", "FIFOQueueV2", scalars);
+    g.add("q", "FIFOQueue" + version, scalars);
     g.constant("x", floats(5));
-    g.add("put", "QueueEnqueueManyV2", Map.of(), "q", "x");
+    g.add("put", "QueueEnqueueMany" + version, Map.of(), "q", "x");
     g.constant("two", Tensor.scalar(2));
     g.constant("nine", Tensor.scalar(9));
-    g.add("take", "QueueDequeueManyV2", FLOATS, "q", "two");
-    g.add("most", "QueueDequeueUpToV2", FLOATS, "q", "nine");
-    g.add("all", "QueueDequeueManyV2", FLOATS, "q", "nine");
-    g.add("size", "QueueSizeV2", Map.of(), "q");
-    g.add("close", "QueueCloseV2", Map.of(), "q");
+    g.add("take", "QueueDequeueMany" + version, FLOATS, "q", "two");
+    g.add("most", "QueueDequeueUpTo" + version, FLOATS, "q", "nine");
+    g.add("all", "QueueDequeueMany" + version, FLOATS, "q", "nine");
+    g.add("size", "QueueSize" + version, Map.of(), "q");
+    g.add("close", "QueueClose" + version, Map.of(), "q");
     s.run("put").fetch("size").fetch("take").fetch("size").run("close");
     s.fails(Code.OUT_OF_RANGE, "all").fetch("most").fetch("size");
     s.fails(Code.OUT_OF_RANGE, "most");
   }
 
-  private void padding() {
-    Scenario s = scenario("PaddingFIFOQueueV2");
+  private void padding(String version) {
+    Scenario s = scenario("PaddingFIFOQueue" + version);
     GraphWriter g = s.graph();
     g.add(
         "q",
-        "PaddingFIFOQueueV2",
+        "PaddingFIFOQueue" + version,
         Map.of("component_types", List.of(DType.FLOAT), "shapes", List.of(Shape.of(-1))));
     g.placeholder("x", DType.FLOAT, Shape.unknown());
-    g.add("put", "QueueEnqueueV2", Map.of(), "q", "x");
+    g.add("put", "QueueEnqueue" + version, Map.of(), "q", "x");
     g.constant("two", Tensor.scalar(2));
-    g.add("take", "QueueDequeueManyV2", FLOATS, "q", "two");
+    g.add("take", "QueueDequeueMany" + version, FLOATS, "q", "two");
     put(s, floats(1));
     put(s, floats(3)).fetch("take");
   }
 
-  private void priority() {
-    Scenario s = scenario("PriorityQueueV2");
+  private void priority(String version) {
+    Scenario s = scenario("PriorityQueue" + version);
     GraphWriter g = s.graph();
     g.add(
         "q",
-        "PriorityQueueV2",
+        "PriorityQueue" + version,
         Map.of("component_types", List.of(DType.STRING), "shapes", List.of(Shape.scalar())));
     g.constant("keys", longs(7, 3, 5));
     g.constant("names", Tensor.vector("seven", "three", "five"));
-    g.add("put", "QueueEnqueueManyV2", Map.of(), "q", "keys", "names");
+    g.add("put", "QueueEnqueueMany" + version, Map.of(), "q", "keys", "names");
     g.add(
         "take",
-        "QueueDequeueV2",
+        "QueueDequeue" + version,
         Map.of("component_types", List.of(DType.INT64, DType.STRING)),
         "q");
     s.run("put").fetch("take:0", "take:1").fetch("take:0", "take:1").fetch("take:0", "take:1");
   }
 
-  private void shuffle() {
-    Scenario s = scenario("RandomShuffleQueueV2");
+  private void shuffle(String version) {
+    Scenario s = scenario("RandomShuffleQueue" + version);
     GraphWriter g = s.graph();
     g.add(
         "q",
-        "RandomShuffleQueueV2",
+        "RandomShuffleQueue" + version,
         Map.of("component_types", List.of(DType.FLOAT), "shapes", List.of(Shape.scalar())));
     g.constant("x", floats(6));
-    g.add("put", "QueueEnqueueManyV2", Map.of(), "q", "x");
+    g.add("put", "QueueEnqueueMany" + version, Map.of(), "q", "x");
     g.constant("six", Tensor.scalar(6));
-    g.add("take", "QueueDequeueManyV2", FLOATS, "q", "six");
+    g.add("take", "QueueDequeueMany" + version, FLOATS, "q", "six");
     g.constant("axis", ints(0));
     // The order is left to chance, the sum is not.
     g.add("sum", "Sum", Map.of(), "take", "axis");
-    g.add("size", "QueueSizeV2", Map.of(), "q");
+    g.add("size", "QueueSize" + version, Map.of(), "q");
     s.run("put").fetch("size").fetch("sum").fetch("size");
   }
 

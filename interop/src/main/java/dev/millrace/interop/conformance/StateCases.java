@@ -2,6 +2,7 @@ package dev.millrace.interop.conformance;
 
 import dev.millrace.base.Code;
 import dev.millrace.interop.GraphWriter;
+import dev.millrace.interop.conformance.Values.Domain;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -10,6 +11,9 @@ import java.util.Map;
 
 /** Variables of both kinds: assigned, read, changed in place, scattered into. */
 public final class StateCases extends CaseTable {
+  private static final List<String> SCATTERS =
+      List.of("Add", "Sub", "Mul", "Div", "Min", "Max", "Update");
+
   StateCases() {
     for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT32, DType.INT64, DType.HALF)) {
       referenceVariable(dtype);
@@ -19,6 +23,7 @@ public final class StateCases extends CaseTable {
     wrongShapes();
     freeShapes();
     temporary();
+    counters();
     for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT32)) {
       referenceScatter(dtype);
       resourceScatter(dtype);
@@ -121,18 +126,36 @@ public final class StateCases extends CaseTable {
     s.fetch("end").fetch("end");
   }
 
+  private void counters() {
+    Scenario s = scenario("CountUpTo");
+    GraphWriter g = s.graph();
+    g.add("v", "Variable", Map.of("dtype", DType.INT32, "shape", Shape.scalar()));
+    g.constant("zero", Tensor.scalar(0));
+    g.add("init", "Assign", Map.of(), "v", "zero");
+    g.add("count", "CountUpTo", Map.of("limit", 2), "v");
+    s.run("init").fetch("count").fetch("count").fails(Code.OUT_OF_RANGE, "count").fetch("v");
+
+    Scenario r = scenario("ResourceCountUpTo");
+    resource(r.graph(), "v", DType.INT64, Shape.scalar());
+    r.graph().constant("zero", Tensor.scalar(0L));
+    r.graph().add("init", "AssignVariableOp", Map.of(), "v", "zero");
+    r.graph().add("count", "ResourceCountUpTo", Map.of("limit", 2, "T", DType.INT64), "v");
+    r.run("init").fetch("count").fetch("count").fails(Code.OUT_OF_RANGE, "count");
+  }
+
   private void referenceScatter(DType dtype) {
-    for (String op : List.of("ScatterAdd", "ScatterSub", "ScatterUpdate")) {
+    for (String kind : SCATTERS) {
+      String op = "Scatter" + kind;
       Scenario s = scenario(op + " of " + dtype);
       GraphWriter g = s.graph();
       variable(g, "v", dtype, Shape.of(4, 3));
       g.constant("start", any(dtype, 4, 3));
       g.add("init", "Assign", Map.of(), "v", "start");
       g.constant("rows", op.equals("ScatterUpdate") ? ints(3, 1) : ints(3, 3));
-      g.constant("updates", any(dtype, 2, 3));
+      g.constant("updates", values.of(Domain.NONZERO, dtype, Shape.of(2, 3)));
       g.add("scatter", op, Map.of(), "v", "rows", "updates");
       g.constant("row", Tensor.scalar(2L));
-      g.constant("update", any(dtype, 3));
+      g.constant("update", values.of(Domain.NONZERO, dtype, Shape.of(3)));
       g.add("one", op, Map.of(), "v", "row", "update");
       g.constant("far", ints(0, 4));
       g.add("outside", op, Map.of(), "v", "far", "updates");
@@ -142,14 +165,15 @@ public final class StateCases extends CaseTable {
   }
 
   private void resourceScatter(DType dtype) {
-    for (String op : List.of("ResourceScatterAdd", "ResourceScatterUpdate", "ResourceScatterSub")) {
+    for (String kind : SCATTERS) {
+      String op = "ResourceScatter" + kind;
       Scenario s = scenario(op + " of " + dtype);
       GraphWriter g = s.graph();
       resource(g, "v", dtype, Shape.of(4, 3));
       g.constant("start", any(dtype, 4, 3));
       g.add("init", "AssignVariableOp", Map.of(), "v", "start");
       g.constant("rows", op.endsWith("Update") ? longs(3, 1) : longs(3, 3));
-      g.constant("updates", any(dtype, 2, 3));
+      g.constant("updates", values.of(Domain.NONZERO, dtype, Shape.of(2, 3)));
       g.add("scatter", op, Map.of(), "v", "rows", "updates");
       g.add("read", "ReadVariableOp", Map.of("dtype", dtype), "v");
       g.add("gather", "ResourceGather", Map.of("dtype", dtype), "v", "rows");

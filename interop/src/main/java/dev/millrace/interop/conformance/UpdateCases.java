@@ -1,6 +1,7 @@
 package dev.millrace.interop.conformance;
 
 import dev.millrace.interop.GraphWriter;
+import dev.millrace.interop.RealTensorFlow;
 import dev.millrace.interop.conformance.Values.Domain;
 import dev.millrace.proto.DataType;
 import dev.millrace.proto.OpDef;
@@ -13,40 +14,6 @@ import java.util.Map;
 
 /** The updates of the optimizers: dense and sparse, on reference and resource variables. */
 public final class UpdateCases extends CaseTable {
-  private static final List<String> OPS =
-      List.of(
-          "ApplyGradientDescent",
-          "ApplyMomentum",
-          "ApplyAdagrad",
-          "ApplyAdam",
-          "ApplyRMSProp",
-          "ApplyCenteredRMSProp",
-          "ApplyFtrl",
-          "ApplyFtrlV2",
-          "ApplyAdadelta",
-          "ApplyAdagradDA",
-          "ApplyProximalAdagrad",
-          "ApplyProximalGradientDescent",
-          "ResourceApplyGradientDescent",
-          "ResourceApplyMomentum",
-          "ResourceApplyKerasMomentum",
-          "ResourceApplyAdagrad",
-          "ResourceApplyAdagradV2",
-          "ResourceApplyAdam",
-          "ResourceApplyRMSProp",
-          "ResourceApplyFtrl",
-          "ResourceApplyFtrlV2",
-          "SparseApplyMomentum",
-          "SparseApplyAdagrad",
-          "SparseApplyRMSProp",
-          "SparseApplyFtrl",
-          "SparseApplyFtrlV2",
-          "ResourceSparseApplyMomentum",
-          "ResourceSparseApplyAdagrad",
-          "ResourceSparseApplyRMSProp",
-          "ResourceSparseApplyFtrl",
-          "ResourceSparseApplyFtrlV2");
-
   /** A setting for every scalar an update takes, by its name in the signature. */
   private static final Map<String, Double> SETTINGS =
       Map.ofEntries(
@@ -62,10 +29,13 @@ public final class UpdateCases extends CaseTable {
           Map.entry("l1", 0.0625),
           Map.entry("l2", 0.03125),
           Map.entry("l2_shrinkage", 0.015625),
-          Map.entry("lr_power", -0.5));
+          Map.entry("lr_power", -0.5),
+          Map.entry("beta", 0.875),
+          Map.entry("sign_decay", 0.75),
+          Map.entry("logbase", 1.125));
 
   UpdateCases() {
-    for (String op : OPS) {
+    for (String op : updates()) {
       for (DType dtype : Kernels.types(op, "T")) {
         update(op, dtype, Map.of());
       }
@@ -80,6 +50,14 @@ public final class UpdateCases extends CaseTable {
     update("ApplyFtrl", DType.FLOAT, Map.of(), Map.of("lr_power", 0.0));
     update("ApplyFtrl", DType.FLOAT, Map.of(), Map.of("l1", 0.0, "l2", 0.0));
     update("ApplyProximalGradientDescent", DType.FLOAT, Map.of(), Map.of("l1", 0.0));
+  }
+
+  /** Every op of TensorFlow that applies a gradient to a variable. */
+  private static List<String> updates() {
+    return RealTensorFlow.ops().getOpList().stream()
+        .filter(op -> op.getName().matches("(Resource)?(Sparse)?Apply.*"))
+        .map(OpDef::getName)
+        .toList();
   }
 
   private void update(String op, DType dtype, Map<String, Object> attributes) {
@@ -100,8 +78,7 @@ public final class UpdateCases extends CaseTable {
       String name = arg.getName();
       inputs.add(name);
       if (arg.getIsRef() || arg.getType() == DataType.DT_RESOURCE) {
-        Domain domain = name.equals("var") ? Domain.ANY : Domain.POSITIVE;
-        addVariable(g, name, values.of(domain, dtype, shape), arg.getIsRef());
+        addVariable(g, name, start(name, dtype, shape), arg.getIsRef());
         reads.add(name + "_read");
         starts.add(name + "_start");
       } else if (name.equals("grad") || name.equals("delta")) {
@@ -122,6 +99,17 @@ public final class UpdateCases extends CaseTable {
       s.run(Map.of(gradient, value), "update");
       s.fetch(reads.toArray(String[]::new));
     }
+  }
+
+  private Tensor start(String variable, DType dtype, Shape shape) {
+    Tensor start = values.of(variable.equals("var") ? Domain.ANY : Domain.POSITIVE, dtype, shape);
+    if (variable.equals("ms")) {
+      // A mean of squares is above the square of the mean, from which it is taken.
+      for (long i = 0; i < start.elements(); i++) {
+        start.setDouble(i, start.doubleAt(i) + 8);
+      }
+    }
+    return start;
   }
 
   private static void addVariable(GraphWriter g, String name, Tensor start, boolean isRef) {
