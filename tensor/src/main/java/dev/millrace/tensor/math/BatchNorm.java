@@ -5,7 +5,6 @@ import static dev.millrace.tensor.math.Formula.input;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.util.Arrays;
 
 /**
  * Batch normalisation of floats: each channel is shifted and scaled by the mean and variance of the
@@ -116,10 +115,17 @@ public final class BatchNorm {
   /** Applies a recipe to {@code whole} tensors of this form and then to vectors by channel. */
   private void map(Recipe recipe, int whole, Tensor... operands) {
     Shape form = Shape.of(outer, channels, inner);
-    Shape[] shapes = new Shape[operands.length];
-    Arrays.fill(shapes, Shape.of(channels, 1));
-    Arrays.fill(shapes, 0, whole, form);
-    shapes[operands.length - 1] = form;
-    Walk.of(form, shapes).run(recipe, LaneType.FLOAT, NONE, operands);
+    Tensor[] shaped = new Tensor[operands.length];
+    for (int k = 0; k < shaped.length; k++) {
+      boolean isWhole = k < whole || k == shaped.length - 1;
+      shaped[k] = operands[k].reshaped(isWhole ? form : Shape.of(channels, 1));
+    }
+    try {
+      Walk.run(form, recipe, LaneType.FLOAT, NONE, shaped);
+    } finally {
+      for (Tensor t : shaped) {
+        t.release();
+      }
+    }
   }
 }

@@ -31,8 +31,7 @@ public final class Leaky {
     Tensor out = operands[operands.length - 1];
     LaneType lane = LaneType.of(out.dtype());
     if (lane != null) {
-      Walk.straight(out.elements(), operands.length)
-          .run(recipe, lane, new double[] {slope}, operands);
+      Walk.run(out.shape(), recipe, lane, new double[] {slope}, operands);
       return;
     }
     Tensor[] wide = new Tensor[operands.length];
