@@ -76,9 +76,10 @@ public record Philox(long key, long low, long high) {
   void fill(long n, int count, int[] out) {
     int i = 0;
     // Where the low half of the counter overflows, one at a time.
-    if (Long.compareUnsigned(low + n, low) >= 0 && low + n <= Long.MAX_VALUE - count) {
+    long first = low + n;
+    if (Long.compareUnsigned(first, low) >= 0 && Long.compareUnsigned(first + count, first) >= 0) {
       for (; i + LANES.length() <= count; i += LANES.length()) {
-        several(low + n + i, out, 4 * i);
+        several(first + i, out, 4 * i);
       }
     }
     for (; i < count; i++) {
