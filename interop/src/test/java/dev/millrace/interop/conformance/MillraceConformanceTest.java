@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** Millrace computes what TensorFlow computes, and defines its ops as TensorFlow does. */
+@org.junit.jupiter.api.Tag("conformance")
 class MillraceConformanceTest {
   /** Differences that are known, by kind and op. Whoever mends one takes it out. */
   private static final Set<String> KNOWN =
