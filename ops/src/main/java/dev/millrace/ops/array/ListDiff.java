@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
@@ -30,7 +31,7 @@ public final class ListDiff {
                 return List.of(Shape.of(Shape.UNKNOWN), Shape.of(Shape.UNKNOWN));
               })
           .kernelPerNode(ListDiff::kernel)
-          .noGradient("which elements are left is not differentiable")
+          .gradient(Gradient.undefined("TensorFlow defines none"))
           .build();
 
   private ListDiff() {}

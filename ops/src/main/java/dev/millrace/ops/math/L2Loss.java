@@ -6,7 +6,7 @@ import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.Fold;
 
 /** Half the sum of squares. */
 public final class L2Loss {
@@ -27,11 +27,6 @@ public final class L2Loss {
   }
 
   private static void compute(KernelContext c) {
-    Tensor x = c.input(0);
-    double sum = 0;
-    for (long i = 0; i < x.elements(); i++) {
-      sum += x.doubleAt(i) * x.doubleAt(i);
-    }
-    c.allocate(0, Shape.scalar()).setDouble(0, sum / 2);
+    Fold.halfSquares(c.input(0), c.allocate(0, Shape.scalar()));
   }
 }
