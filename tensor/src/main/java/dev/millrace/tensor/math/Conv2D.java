@@ -9,7 +9,10 @@ import java.lang.foreign.MemorySegment;
 /**
  * A convolution of images with filters, as TensorFlow's Conv2D defines it, and its two gradients.
  * All arrays are dense and row-major: images are [batch, height, width, channels], the filter is
- * [rows, columns, channels, filters], the output [batch, output height, output width, filters].
+ * [rows, columns, channels / groups, filters], the output [batch, output height, output width,
+ * filters]. The filters are in as many equal groups as the channels, and each group of filters sees
+ * its own group of channels only; with as many groups as channels this is TensorFlow's depthwise
+ * convolution.
  *
  * <p>Floats go to oneDNN where it is available; doubles, and floats without it, are gathered into
  * matrices and multiplied. 16-bit floats are computed as floats. The images of a batch are spread
@@ -18,6 +21,7 @@ import java.lang.foreign.MemorySegment;
  * @param type float, double, half or bfloat16
  * @param channels of the input
  * @param filters channels of the output
+ * @param groups usually 1; divides channels and filters
  * @param rows the filter's height and how it moves down
  * @param columns the filter's width and how it moves right
  */
@@ -28,6 +32,7 @@ public record Conv2D(
     int width,
     int channels,
     int filters,
+    int groups,
     Window rows,
     Window columns) {
   /** Multiplications that are worth another thread. */
@@ -38,6 +43,29 @@ public record Conv2D(
       throw MillraceException.invalid(
           "There is no convolution of %s; it takes half, bfloat16, float and double.", type);
     }
+    if (groups < 1 || channels % groups != 0 || filters % groups != 0) {
+      throw MillraceException.invalid(
+          "%d groups of a convolution do not divide its %d channels and %d filters.",
+          groups, channels, filters);
+    }
+  }
+
+  /** A convolution in which every filter sees all channels. */
+  public Conv2D(
+      DType type,
+      int batch,
+      int height,
+      int width,
+      int channels,
+      int filters,
+      Window rows,
+      Window columns) {
+    this(type, batch, height, width, channels, filters, 1, rows, columns);
+  }
+
+  /** The same for another type and number of images. */
+  private Conv2D with(DType type, int batch) {
+    return new Conv2D(type, batch, height, width, channels, filters, groups, rows, columns);
   }
 
   /** Rows of the output. */
@@ -89,7 +117,7 @@ public record Conv2D(
   /** Spreads the images over the threads. Each sums a gradient of the filter of its own. */
   private void split(
       ConvResult result, MemorySegment input, MemorySegment filter, MemorySegment output) {
-    long work = outputElements() * rows.size() * columns.size() * channels;
+    long work = outputElements() * rows.size() * columns.size() * (channels / groups);
     int pieces = (int) Math.min(Math.min(batch, Parallel.threads()), work / MIN_WORK + 1);
     if (pieces == 1) {
       images(result, batch, input, filter, output, true);
@@ -142,10 +170,7 @@ public record Conv2D(
       MemorySegment filter,
       MemorySegment output,
       boolean alone) {
-    Conv2D part =
-        images == batch
-            ? this
-            : new Conv2D(type, images, height, width, channels, filters, rows, columns);
+    Conv2D part = images == batch ? this : with(type, images);
     if (type == DType.FLOAT && OneDnn.isAvailable()) {
       OneDnnConv compiled = OneDnnConv.of(part, result);
       if (compiled != null) {
@@ -186,8 +211,7 @@ public record Conv2D(
       if (result != ConvResult.OUTPUT) {
         ShortFloats.widen(type, output, out.memory(), outputElements());
       }
-      new Conv2D(DType.FLOAT, batch, height, width, channels, filters, rows, columns)
-          .split(result, in.memory(), weights.memory(), out.memory());
+      with(DType.FLOAT, batch).split(result, in.memory(), weights.memory(), out.memory());
       switch (result) {
         case INPUT -> ShortFloats.narrow(type, in.memory(), input, inputElements());
         case FILTER -> ShortFloats.narrow(type, weights.memory(), filter, filterElements());
@@ -205,7 +229,7 @@ public record Conv2D(
   }
 
   private long filterElements() {
-    return (long) rows.size() * columns.size() * channels * filters;
+    return (long) rows.size() * columns.size() * (channels / groups) * filters;
   }
 
   private long outputElements() {

@@ -49,9 +49,9 @@ final class MatrixConv {
     this.patches = patches;
   }
 
-  /** Elements of a patch. */
+  /** Elements of a patch: what a filter sees of the channels of its group. */
   private static int patch(Conv2D c) {
-    return c.rows().size() * c.columns().size() * c.channels();
+    return c.rows().size() * c.columns().size() * (c.channels() / c.groups());
   }
 
   /** Computes float or double images. {@code alone}: products may use other threads. */
@@ -64,7 +64,7 @@ final class MatrixConv {
       boolean alone) {
     if (isPointwise(conv)) {
       int pixels = conv.batch() * conv.height() * conv.width();
-      multiply(conv, result, pixels, input, filter, output, false, alone);
+      multiply(conv, 0, result, pixels, input, filter, output, false, alone);
       return;
     }
     long rowBytes = (long) conv.outputWidth() * patch(conv) * conv.type().bytes();
@@ -80,7 +80,7 @@ final class MatrixConv {
   /** Whether a patch is just a pixel. */
   private static boolean isPointwise(Conv2D c) {
     Window pixel = Window.valid(1, 1, 1);
-    return c.rows().equals(pixel) && c.columns().equals(pixel);
+    return c.rows().equals(pixel) && c.columns().equals(pixel) && c.groups() == 1;
   }
 
   private void run(
@@ -96,13 +96,15 @@ final class MatrixConv {
         int pixels = height * outputWidth;
         long at = ((long) image * outputHeight + y) * outputRowBytes;
         MemorySegment out = output.asSlice(at, height * outputRowBytes);
-        if (result != ConvResult.INPUT) {
-          walk(image * imageBytes, y, height, false);
-        }
         boolean add = result == ConvResult.FILTER && (image > 0 || y > 0);
-        multiply(conv, result, pixels, patches, filter, out, add, alone);
-        if (result == ConvResult.INPUT) {
-          walk(image * imageBytes, y, height, true);
+        for (int group = 0; group < conv.groups(); group++) {
+          if (result != ConvResult.INPUT) {
+            walk(group, image * imageBytes, y, height, false);
+          }
+          multiply(conv, group, result, pixels, patches, filter, out, add, alone);
+          if (result == ConvResult.INPUT) {
+            walk(group, image * imageBytes, y, height, true);
+          }
         }
       }
     }
@@ -110,6 +112,7 @@ final class MatrixConv {
 
   private static void multiply(
       Conv2D conv,
+      int group,
       ConvResult result,
       int pixels,
       MemorySegment patches,
@@ -117,27 +120,33 @@ final class MatrixConv {
       MemorySegment output,
       boolean add,
       boolean alone) {
-    DType type = conv.type();
+    DType t = conv.type();
     int patch = patch(conv);
-    int filters = conv.filters();
+    int all = conv.filters();
+    // The group's filters are some columns of both matrices.
+    int own = all / conv.groups();
+    MemorySegment w = filter.asSlice((long) group * own * t.bytes());
+    MemorySegment y = output.asSlice((long) group * own * t.bytes());
     switch (result) {
       case OUTPUT ->
-          Gemm.of(type, false, false, pixels, filters, patch)
-              .multiply(patches, filter, output, false, alone);
+          new Gemm(t, false, false, pixels, own, patch, patch, all, all)
+              .multiply(patches, w, y, false, alone);
       case FILTER ->
-          Gemm.of(type, true, false, patch, filters, pixels)
-              .multiply(patches, output, filter, add, alone);
+          new Gemm(t, true, false, patch, own, pixels, patch, all, all)
+              .multiply(patches, y, w, add, alone);
       case INPUT ->
-          Gemm.of(type, false, true, pixels, patch, filters)
-              .multiply(output, filter, patches, false, alone);
+          new Gemm(t, false, true, pixels, patch, own, all, all, patch)
+              .multiply(y, w, patches, false, alone);
     }
   }
 
   /** Gathers the patches of some rows of the output from an image, or adds them to it. */
-  private void walk(long imageAt, int y, int height, boolean back) {
+  private void walk(int group, long imageAt, int y, int height, boolean back) {
     Window rows = conv.rows();
     long rowBytes = (long) conv.width() * conv.channels() * bytes;
-    int line = conv.columns().size() * conv.channels();
+    int channels = conv.channels() / conv.groups();
+    int line = conv.columns().size() * channels;
+    long groupAt = imageAt + (long) group * channels * bytes;
     long at = 0;
     for (int out = y; out < y + height; out++) {
       int top = out * rows.stride() - rows.before();
@@ -146,7 +155,7 @@ final class MatrixConv {
       for (int x = 0; x < outputWidth; x++) {
         for (int r = 0; r < rows.size(); r++) {
           if (r >= first && r < last) {
-            line(imageAt + (top + r * rows.dilation()) * rowBytes, x, at, back);
+            line(groupAt + (top + r * rows.dilation()) * rowBytes, x, at, back);
           } else if (!back) {
             clear(at, line);
           }
@@ -159,7 +168,7 @@ final class MatrixConv {
   /** Moves what one row of the filter sees of a row of the image at output column {@code x}. */
   private void line(long rowAt, int x, long at, boolean back) {
     Window columns = conv.columns();
-    int channels = conv.channels();
+    int channels = conv.channels() / conv.groups();
     int first = firstColumn[x];
     int last = lastColumn[x];
     if (!back && last - first < columns.size()) {
@@ -167,13 +176,13 @@ final class MatrixConv {
       clear(at + (long) last * channels * bytes, (columns.size() - last) * channels);
     }
     int left = x * columns.stride() - columns.before();
-    if (columns.dilation() == 1) {
+    if (columns.dilation() == 1 && conv.groups() == 1) {
       long from = rowAt + (long) (left + first) * channels * bytes;
       move(from, at + (long) first * channels * bytes, (last - first) * channels, back);
       return;
     }
     for (int c = first; c < last; c++) {
-      long from = rowAt + (long) (left + c * columns.dilation()) * channels * bytes;
+      long from = rowAt + (long) (left + c * columns.dilation()) * conv.channels() * bytes;
       move(from, at + (long) c * channels * bytes, channels, back);
     }
   }

@@ -177,6 +177,13 @@ public final class OneDnn {
         .downcallHandle(symbol(name), FunctionDescriptor.of(result, arguments));
   }
 
+  /** The same for one that returns at once; the call costs less but holds up the collector. */
+  static MethodHandle shortFunction(String name, MemoryLayout result, MemoryLayout... arguments) {
+    return Linker.nativeLinker()
+        .downcallHandle(
+            symbol(name), FunctionDescriptor.of(result, arguments), Linker.Option.critical(false));
+  }
+
   private static MemorySegment symbol(String name) {
     return LIBRARY
         .find(name)

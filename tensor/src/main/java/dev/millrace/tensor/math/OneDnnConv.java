@@ -3,7 +3,6 @@ package dev.millrace.tensor.math;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.BufferPool;
 import java.lang.foreign.Arena;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,8 +27,6 @@ final class OneDnnConv {
 
   private static final int FORWARD_TRAINING = 64;
   private static final int DIRECT = 1;
-  private static final boolean AVX512 =
-      ((int) OneDnnObject.call("dnnl_get_effective_cpu_isa", ValueLayout.JAVA_INT) & 0x20) != 0;
 
   private final OneDnnPrimitive primitive;
   private final Side input;
@@ -90,13 +87,14 @@ final class OneDnnConv {
     int area = c.rows().size() * c.columns().size();
     // Without AVX-512 large filters are a quarter faster on blocks of eight channels.
     boolean blocked =
-        !AVX512
+        !OneDnnObject.AVX512
             && area >= 25
+            && c.groups() == 1
             && c.channels() % 8 == 0
             && c.filters() % 8 == 0
             && result != ConvResult.FILTER;
     // With few channels the gradient of the input is up to twice as fast with the filter as it is.
-    boolean plainFilter = result == ConvResult.INPUT && c.channels() <= 4;
+    boolean plainFilter = result == ConvResult.INPUT && c.groups() == 1 && c.channels() <= 4;
     OneDnnLayout in = blocked ? OneDnnLayout.any(inputDims(c)) : inputLayout(c);
     OneDnnLayout out = blocked ? OneDnnLayout.any(outputDims(c)) : outputLayout(c);
     OneDnnLayout filter = plainFilter ? filterLayout(c) : OneDnnLayout.any(filterDims(c));
@@ -155,8 +153,14 @@ final class OneDnnConv {
     return new long[] {c.batch(), c.channels(), c.height(), c.width()};
   }
 
+  /** With groups these come first, and each has its own filters and channels. */
   private static long[] filterDims(Conv2D c) {
-    return new long[] {c.filters(), c.channels(), c.rows().size(), c.columns().size()};
+    int groups = c.groups();
+    int rows = c.rows().size();
+    int columns = c.columns().size();
+    return groups == 1
+        ? new long[] {c.filters(), c.channels(), rows, columns}
+        : new long[] {groups, c.filters() / groups, c.channels() / groups, rows, columns};
   }
 
   private static long[] outputDims(Conv2D c) {
@@ -177,9 +181,14 @@ final class OneDnnConv {
   }
 
   private static OneDnnLayout filterLayout(Conv2D c) {
-    long position = (long) c.channels() * c.filters();
+    long filters = c.filters();
+    long position = c.channels() / c.groups() * filters;
+    long row = c.columns().size() * position;
     return OneDnnLayout.strided(
-        filterDims(c), new long[] {1, c.filters(), c.columns().size() * position, position});
+        filterDims(c),
+        c.groups() == 1
+            ? new long[] {1, filters, row, position}
+            : new long[] {filters / c.groups(), 1, filters, row, position});
   }
 
   /** An array of the caller's and its copy in the primitive's layout, where that is another. */

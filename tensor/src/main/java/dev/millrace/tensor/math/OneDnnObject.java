@@ -23,6 +23,10 @@ final class OneDnnObject {
   /** oneDNN's name for the processor. */
   static final long ENGINE = create("engine", 1, 0L);
 
+  /** Whether oneDNN uses vectors of 512 bits, which changes what is fastest. */
+  static final boolean AVX512 =
+      ((int) call("dnnl_get_effective_cpu_isa", ValueLayout.JAVA_INT) & 0x20) != 0;
+
   private OneDnnObject() {}
 
   /** A new object of the kind {@code what} that lives as long as its owner. */

@@ -35,7 +35,7 @@ final class OneDnnPrimitive {
   private static final MethodHandle EXECUTE =
       OneDnn.function("dnnl_primitive_execute", INT, LONG, LONG, INT, LONG);
   private static final MethodHandle SET_DATA =
-      OneDnn.function("dnnl_memory_set_data_handle", INT, LONG, LONG);
+      OneDnn.shortFunction("dnnl_memory_set_data_handle", INT, LONG, LONG);
 
   private final long handle;
   private final int[] kinds;

@@ -116,7 +116,7 @@ class Conv2DTest {
   }
 
   @Test
-  void integersAreRefused() {
+  void integersAndUnequalGroupsAreRefused() {
     Window one = Window.valid(1, 1, 1);
     assertThrows(MillraceException.class, () -> new Conv2D(DType.INT32, 1, 2, 2, 1, 2, one, one));
   }
@@ -137,14 +137,23 @@ class Conv2DTest {
   private static Conv2D randomConv(DType type, SplittableRandom random) {
     int height = random.nextInt(1, 14);
     int width = random.nextInt(1, 14);
-    int[] channels = {1, 2, 3, 4, 8, 16, 17, 32};
+    int[] sizes = {1, 2, 3, 4, 8, 16, 17, 32};
+    int channels = sizes[random.nextInt(sizes.length)];
+    int filters = sizes[random.nextInt(sizes.length)];
+    int[] groups = {1, 2, 3, 4};
+    int g = groups[random.nextInt(groups.length)];
+    if (random.nextInt(4) == 0) {
+      filters *= channels;
+      g = channels;
+    }
     return new Conv2D(
         type,
         random.nextInt(1, 6),
         height,
         width,
-        channels[random.nextInt(channels.length)],
-        channels[random.nextInt(channels.length)],
+        channels,
+        filters,
+        channels % g == 0 && filters % g == 0 ? g : 1,
         randomWindow(height, random),
         randomWindow(width, random));
   }
@@ -167,7 +176,12 @@ class Conv2DTest {
     Tensor x = Matrices.random(c.type(), random, c.batch(), c.height(), c.width(), c.channels());
     Tensor w =
         Matrices.random(
-            c.type(), random, c.rows().size(), c.columns().size(), c.channels(), c.filters());
+            c.type(),
+            random,
+            c.rows().size(),
+            c.columns().size(),
+            c.channels() / c.groups(),
+            c.filters());
     Tensor y =
         Matrices.random(
             c.type(), random, c.batch(), c.outputHeight(), c.outputWidth(), c.filters());

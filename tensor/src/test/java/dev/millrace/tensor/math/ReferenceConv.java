@@ -44,7 +44,7 @@ final class ReferenceConv {
                 pixel(
                     result,
                     ((b * c.height() + row) * c.width() + col) * c.channels(),
-                    (i * c.columns().size() + j) * c.channels() * c.filters(),
+                    (i * c.columns().size() + j) * (c.channels() / c.groups()) * c.filters(),
                     ((b * c.outputHeight() + y) * c.outputWidth() + x) * c.filters());
               }
             }
@@ -55,13 +55,16 @@ final class ReferenceConv {
   }
 
   private void pixel(ConvResult result, int in, int weights, int out) {
-    for (int k = 0; k < c.channels(); k++) {
-      for (int f = 0; f < c.filters(); f++) {
+    int channels = c.channels() / c.groups();
+    int filters = c.filters() / c.groups();
+    for (int f = 0; f < c.filters(); f++) {
+      for (int k = 0; k < channels; k++) {
         int w = weights + k * c.filters() + f;
+        int i = in + f / filters * channels + k;
         switch (result) {
-          case OUTPUT -> output[out + f] += input[in + k] * filter[w];
-          case INPUT -> input[in + k] += output[out + f] * filter[w];
-          case FILTER -> filter[w] += input[in + k] * output[out + f];
+          case OUTPUT -> output[out + f] += input[i] * filter[w];
+          case INPUT -> input[i] += output[out + f] * filter[w];
+          case FILTER -> filter[w] += input[i] * output[out + f];
         }
       }
     }
