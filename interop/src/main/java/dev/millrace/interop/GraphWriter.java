@@ -71,8 +71,13 @@ public final class GraphWriter {
 
   /** The Merge at the head of a loop; {@code next} is written later, by its body. */
   public String merge(String name, String enter, String next) {
+    return merge(name, "Merge", enter, next);
+  }
+
+  /** The same with an op of its own: Merge or RefMerge. */
+  public String merge(String name, String op, String enter, String next) {
     outputs.put(next, List.of(type(enter)));
-    return add(name, "Merge", Map.of(), enter, next);
+    return add(name, op, Map.of(), enter, next);
   }
 
   /**

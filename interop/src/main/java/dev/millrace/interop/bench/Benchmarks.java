@@ -1,5 +1,6 @@
 package dev.millrace.interop.bench;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.interop.PythonTensorFlow;
 import dev.millrace.interop.TrainingGraph;
 import dev.millrace.interop.TrainingSpec;
@@ -37,21 +38,31 @@ public final class Benchmarks {
     this.folder = folder;
     for (Model model : MODELS) {
       for (int threads = 1; threads <= 2; threads++) {
-        List<String> settings = List.of(Integer.toString(threads));
+        String n = Integer.toString(threads);
         ask(
-            "local " + lower(model) + ", threads " + threads,
-            List.of(() -> local(model, settings)));
+            "local " + lower(model) + " " + n,
+            () -> local(TensorFlowLocal.Training.class, model, n),
+            () -> local(MillraceLocal.Training.class, model, n));
       }
     }
     ask(
         "local empty step",
-        List.of(() -> ContenderProcess.start(TensorFlowLocal.Empty.class, List.of("1"))));
+        () -> ContenderProcess.start(TensorFlowLocal.Empty.class, List.of("1")),
+        () -> ContenderProcess.start(MillraceLocal.Empty.class, List.of("1")));
     for (Model model : MODELS) {
-      ask("1 ps 1 worker " + lower(model), List.of(() -> cluster(model, 1)));
-      ask("1 ps 2 workers " + lower(model), List.of(() -> cluster(model, 2)));
+      for (int workers = 1; workers <= 2; workers++) {
+        int n = workers;
+        ask(
+            "1 ps " + n + (n == 1 ? " worker " : " workers ") + lower(model),
+            () -> TensorFlowCluster.training(cluster(model, n)),
+            () -> MillraceCluster.training(cluster(model, n)));
+      }
     }
-    ask("scalar from ps", List.of(() -> TensorFlowCluster.read(1)));
-    ask("64 MiB from ps", List.of(() -> TensorFlowCluster.read(16 << 20)));
+    ask("scalar from ps", () -> TensorFlowCluster.read(1), () -> MillraceCluster.read(1));
+    ask(
+        "64 MiB from ps",
+        () -> TensorFlowCluster.read(16 << 20),
+        () -> MillraceCluster.read(16 << 20));
   }
 
   /** Asks the questions whose names contain one of the arguments; all without any. */
@@ -66,7 +77,7 @@ public final class Benchmarks {
     try {
       for (var question : all.questions.entrySet()) {
         if (args.length == 0 || List.of(args).stream().anyMatch(question.getKey()::contains)) {
-          Match.print(System.out, question.getKey(), all.answer(match, question.getValue()));
+          Match.print(System.out, question.getKey(), answer(match, question.getValue()));
         }
       }
     } finally {
@@ -77,32 +88,38 @@ public final class Benchmarks {
     }
   }
 
-  private List<Match.Result> answer(Match match, List<Supplier<Contender>> suppliers) {
+  /** Contenders that cannot take part, for want of an op perhaps, are left out and named. */
+  private static List<Match.Result> answer(Match match, List<Supplier<Contender>> suppliers) {
     List<Contender> contenders = new ArrayList<>();
     try {
-      suppliers.forEach(supplier -> contenders.add(supplier.get()));
+      for (Supplier<Contender> supplier : suppliers) {
+        try {
+          contenders.add(supplier.get());
+        } catch (MillraceException e) {
+          System.out.println("Left out: " + e.getMessage());
+        }
+      }
       return match.play(contenders);
     } finally {
       contenders.forEach(Contender::close);
     }
   }
 
-  private void ask(String question, List<Supplier<Contender>> contenders) {
-    questions.put(question, contenders);
+  private void ask(String question, Supplier<Contender> tensorFlow, Supplier<Contender> millrace) {
+    questions.put(question, List.of(tensorFlow, millrace));
   }
 
-  private Contender local(Model model, List<String> settings) {
-    List<String> arguments = new ArrayList<>(List.of(graph(spec(model)).toString()));
-    arguments.addAll(settings);
-    return ContenderProcess.start(TensorFlowLocal.Training.class, arguments);
+  private Contender local(
+      Class<? extends ContenderProcess.Maker> maker, Model model, String threads) {
+    return ContenderProcess.start(maker, List.of(graph(spec(model)).toString(), threads));
   }
 
-  private Contender cluster(Model model, int workers) {
+  private List<Path> cluster(Model model, int workers) {
     List<Path> files = new ArrayList<>();
     for (int i = 0; i < workers; i++) {
       files.add(graph(spec(model).onCluster(1, i)));
     }
-    return TensorFlowCluster.training(1, files);
+    return files;
   }
 
   /** The file of a graph. The first call has Python write all there are. */

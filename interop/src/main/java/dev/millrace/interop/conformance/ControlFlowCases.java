@@ -14,6 +14,7 @@ public final class ControlFlowCases extends CaseTable {
     loop();
     nestedLoops();
     referenceSwitch();
+    referenceLoop();
   }
 
   private void branch() {
@@ -146,6 +147,40 @@ public final class ControlFlowCases extends CaseTable {
     s.run("init");
     for (boolean p : new boolean[] {true, true, false}) {
       s.fetch(Map.of("p:0", Tensor.scalar(p)), "merge:0", "merge:1").fetch("read");
+    }
+  }
+
+  /** {@code for (i = 0; i < n; i++) v += more;} with the variable itself going round. */
+  private void referenceLoop() {
+    Scenario s = scenario("RefEnter, RefNextIteration and RefExit");
+    GraphWriter g = s.graph();
+    StateCases.variable(g, "v", DType.FLOAT, Shape.of(2));
+    g.constant("start", floats(2));
+    g.add("init", "Assign", Map.of(), "v", "start");
+    g.constant("zero", Tensor.scalar(0));
+    g.placeholder("n", DType.INT32, Shape.scalar());
+    Map<String, Object> frame = Map.of("frame_name", "loop");
+    g.add("enterI", "Enter", frame, "zero");
+    g.add("enterV", "RefEnter", frame, "v");
+    g.add("limit", "Enter", Map.of("frame_name", "loop", "is_constant", true), "n");
+    g.merge("i", "enterI", "nextI");
+    g.merge("w", "RefMerge", "enterV", "nextV");
+    g.add("less", "Less", Map.of(), "i", "limit");
+    g.add("cond", "LoopCond", Map.of(), "less");
+    g.add("switchI", "Switch", Map.of(), "i", "cond");
+    g.add("switchV", "RefSwitch", Map.of(), "w", "cond");
+    g.add("body", "Identity", Map.of(), "switchI:1");
+    g.constant("one", Tensor.scalar(1), "^body");
+    g.constant("more", floats(2), "^body");
+    g.add("plus", "AddV2", Map.of(), "body", "one");
+    g.add("add", "AssignAdd", Map.of(), "switchV:1", "more");
+    g.add("nextI", "NextIteration", Map.of(), "plus");
+    g.add("nextV", "RefNextIteration", Map.of(), "add");
+    g.add("exit", "RefExit", Map.of(), "switchV:0");
+    g.add("result", "Identity", Map.of(), "exit");
+    s.run("init");
+    for (int n : new int[] {0, 1, 3}) {
+      s.fetch(Map.of("n:0", Tensor.scalar(n)), "result").fetch("v");
     }
   }
 }

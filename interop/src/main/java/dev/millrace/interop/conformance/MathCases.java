@@ -11,6 +11,7 @@ import java.util.List;
 public final class MathCases extends CaseTable {
   MathCases() {
     matMul();
+    fusedMatMul();
     batchMatMul("BatchMatMul");
     batchMatMul("BatchMatMulV2");
     broadcastBatches();
@@ -62,6 +63,26 @@ public final class MathCases extends CaseTable {
     op("MatMul", floats(2, 0), floats(0, 3));
     op("MatMul", floats(2, 3), floats(4, 2)).fails(Code.INVALID_ARGUMENT);
     op("MatMul", floats(3), floats(3, 2)).fails(Code.INVALID_ARGUMENT);
+  }
+
+  /** What TensorFlow's master makes of a product, a bias and an activation. */
+  private void fusedMatMul() {
+    for (String activation : List.of("", "Relu", "Relu6", "Elu", "Tanh", "Sigmoid")) {
+      List<String> fused =
+          activation.isEmpty() ? List.of("BiasAdd") : List.of("BiasAdd", activation);
+      op("_FusedMatMul", floats(5, 7), floats(7, 3), floats(3))
+          .with("num_args", 1)
+          .with("fused_ops", fused)
+          .slack(8)
+          .noGradient();
+    }
+    op("_FusedMatMul", floats(7, 5), floats(3, 7), floats(3))
+        .with("num_args", 1)
+        .with("fused_ops", List.of("BiasAdd"))
+        .with("transpose_a", true)
+        .with("transpose_b", true)
+        .slack(8)
+        .noGradient();
   }
 
   private void batchMatMul(String op) {

@@ -1,0 +1,75 @@
+package dev.millrace.interop.bench;
+
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.interop.GraphWriter;
+import dev.millrace.interop.TrainingGraph;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.proto.GraphDef;
+import dev.millrace.runtime.LocalSession;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.Parallel;
+import dev.millrace.wire.GraphCodec;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Millrace's local session, on the graphs TensorFlow runs. */
+final class MillraceLocal {
+  private MillraceLocal() {}
+
+  static Graph graph(GraphDef def) {
+    Graph graph = StandardOps.newGraph();
+    GraphCodec.importInto(def, graph, true);
+    return graph;
+  }
+
+  /** Initializes the variables of a training graph. */
+  static void initialize(Session session, Graph graph, TrainingGraph training) {
+    Map<Output, Tensor> start = new LinkedHashMap<>();
+    training.start(1).forEach((name, value) -> start.put(graph.output(name), value));
+    Node init = graph.node(TrainingGraph.INIT);
+    session.run(start, init);
+  }
+
+  private static String name(int threads) {
+    return "Millrace, " + threads + (threads == 1 ? " thread" : " threads");
+  }
+
+  /** Training steps. Arguments: the file of a training graph, the number of threads. */
+  static final class Training implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      TrainingGraph training = TrainingGraph.read(Path.of(arguments.get(0)));
+      int threads = Integer.parseInt(arguments.get(1));
+      Parallel.setThreads(threads);
+      Graph graph = graph(training.graph());
+      Session session = new LocalSession(graph);
+      initialize(session, graph, training);
+      return new MillraceSteps(
+          name(threads),
+          graph,
+          session,
+          training.batch(1),
+          List.of(TrainingGraph.LOSS),
+          List.of(TrainingGraph.TRAIN));
+    }
+  }
+
+  /** Steps that fetch one constant. Arguments: the number of threads. */
+  static final class Empty implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      int threads = Integer.parseInt(arguments.get(0));
+      Parallel.setThreads(threads);
+      GraphWriter writer = new GraphWriter();
+      writer.constant("c", Tensor.scalar(1f));
+      Graph graph = graph(writer.build());
+      return new MillraceSteps(
+          name(threads), graph, new LocalSession(graph), Map.of(), List.of("c:0"), List.of());
+    }
+  }
+}
