@@ -221,6 +221,10 @@ public final class ArrayCases extends CaseTable {
     for (DType dtype : SOME) {
       op("Transpose", any(dtype, 3, 4), ints(1, 0)).fixed(1);
     }
+    for (int[] band : new int[][] {{0, 0}, {-1, 0}, {0, -1}, {1, 2}, {-1, -1}}) {
+      op("MatrixBandPart", floats(4, 5), scalar(band[0]), scalar(band[1])).fixed(1, 2);
+      op("MatrixBandPart", floats(2, 5, 3), scalar(band[0]), scalar(band[1])).fixed(1, 2);
+    }
     op("InvertPermutation", ints(2, 0, 1)).fixed(0);
     op("InvertPermutation", longs(1, 3, 0, 2));
     op("InvertPermutation", ints(0, 0)).fails(Code.INVALID_ARGUMENT);

@@ -47,6 +47,7 @@ public final class ConvolutionCases extends CaseTable {
     convolutions();
     convolutionErrors();
     depthwise();
+    depthwiseGradients();
     pooling();
     poolingGradients();
   }
@@ -88,10 +89,6 @@ public final class ConvolutionCases extends CaseTable {
         .with("explicit_paddings", List.of(0, 0, 1, 2, 0, 1, 0, 0))
         .noGradient()
         .slack(8);
-    op("Conv2D", floats(0, 5, 5, 2), floats(3, 3, 2, 3))
-        .with("strides", List.of(1, 1, 1, 1))
-        .with("padding", "SAME")
-        .noGradient();
     op("Conv2D", floats(1, 5, 5, 4), floats(3, 3, 2, 6))
         .with("strides", List.of(1, 1, 1, 1))
         .with("padding", "SAME")
@@ -132,6 +129,32 @@ public final class ConvolutionCases extends CaseTable {
         .with("padding", "VALID")
         .slack(8)
         .noGradient();
+  }
+
+  private void depthwiseGradients() {
+    for (String padding : List.of("SAME", "VALID")) {
+      long out = padding.equals("SAME") ? 6 : 4;
+      op(
+              "DepthwiseConv2dNativeBackpropInput",
+              ints(2, 6, 6, 3),
+              floats(3, 3, 3, 2),
+              floats(2, out, out, 6))
+          .fixed(0)
+          .with("strides", List.of(1, 1, 1, 1))
+          .with("padding", padding)
+          .noGradient()
+          .slack(8);
+      op(
+              "DepthwiseConv2dNativeBackpropFilter",
+              floats(2, 6, 6, 3),
+              ints(3, 3, 3, 2),
+              floats(2, out, out, 6))
+          .fixed(1)
+          .with("strides", List.of(1, 1, 1, 1))
+          .with("padding", padding)
+          .noGradient()
+          .slack(8);
+    }
   }
 
   private void pooling() {
@@ -190,6 +213,11 @@ public final class ConvolutionCases extends CaseTable {
       Tensor x = distinct(dtype, 1, 2, 2, 1);
       Tensor max = Values.filled(dtype, x.elements() == 0 ? 0 : largest(x), 1, 1, 1, 1);
       op("MaxPoolGrad", x, max, any(dtype, 1, 1, 1, 1))
+          .with("ksize", two)
+          .with("strides", two)
+          .with("padding", "VALID")
+          .noGradient();
+      op("MaxPoolGradGrad", x, max, any(dtype, 1, 2, 2, 1))
           .with("ksize", two)
           .with("strides", two)
           .with("padding", "VALID")

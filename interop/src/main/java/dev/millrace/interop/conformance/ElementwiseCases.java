@@ -33,6 +33,8 @@ public final class ElementwiseCases extends CaseTable {
     for (String op : List.of("Tan", "Sinh", "Cosh", "Atan", "Erfc", "Softsign", "Inv", "Selu")) {
       unary(op, Domain.NONZERO);
     }
+    unary("LeakyRelu", Domain.NONZERO);
+    op("LeakyRelu", values.of(Domain.NONZERO, DType.DOUBLE, Shape.of(9))).with("alpha", 0.5f);
     for (String op : List.of("Asin", "Acos")) {
       unary(op, Domain.FRACTION);
     }
@@ -148,7 +150,14 @@ public final class ElementwiseCases extends CaseTable {
       op(op, floats(0), floats(0)).noGradient();
     }
     for (String op :
-        List.of("ReluGrad", "Relu6Grad", "EluGrad", "SoftplusGrad", "SeluGrad", "SoftsignGrad")) {
+        List.of(
+            "ReluGrad",
+            "Relu6Grad",
+            "EluGrad",
+            "SoftplusGrad",
+            "SeluGrad",
+            "SoftsignGrad",
+            "LeakyReluGrad")) {
       for (DType dtype : Kernels.types(op, "T")) {
         op(op, any(dtype, 3, 7), random(Domain.NONZERO, dtype, Shape.of(3, 7))).noGradient();
       }

@@ -5,6 +5,7 @@ import dev.millrace.interop.conformance.Values.Domain;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Biases, softmax and its losses, normalisation. */
@@ -15,6 +16,7 @@ public final class NnCases extends CaseTable {
     crossEntropy();
     sparseCrossEntropy();
     batchNorm();
+    batchNormGradients();
     localResponse();
   }
 
@@ -120,14 +122,38 @@ public final class NnCases extends CaseTable {
         .slack(64);
   }
 
+  private void batchNormGradients() {
+    for (String version : List.of("", "V2", "V3")) {
+      for (boolean training : List.of(true, false)) {
+        for (String format : List.of("NHWC", "NCHW")) {
+          long[] dims = format.equals("NHWC") ? new long[] {4, 3, 3, 5} : new long[] {4, 5, 3, 3};
+          Tensor variance = values.of(Domain.POSITIVE, DType.FLOAT, Shape.of(5));
+          List<Tensor> inputs =
+              new ArrayList<>(List.of(floats(dims), floats(dims), floats(5), floats(5), variance));
+          if (version.equals("V3")) {
+            inputs.add(floats(0));
+          }
+          op("FusedBatchNormGrad" + version, inputs.toArray(Tensor[]::new))
+              .with("is_training", training)
+              .with("data_format", format)
+              .unchecked(3, 4)
+              .noGradient()
+              .slack(64);
+        }
+      }
+    }
+  }
+
   private void localResponse() {
     op("LRN", floats(2, 3, 3, 7)).slack(8);
+    // TensorFlow's gradient in C++ forgets the attributes.
     op("LRN", floats(1, 2, 2, 12))
         .with("depth_radius", 2)
         .with("bias", 2f)
         .with("alpha", 0.5f)
         .with("beta", 0.75f)
-        .slack(16);
+        .slack(16)
+        .noGradient();
     op("LRN", floats(3, 3)).fails(Code.INVALID_ARGUMENT);
     op("LRNGrad", floats(2, 3, 3, 7), floats(2, 3, 3, 7), floats(2, 3, 3, 7))
         .noGradient()

@@ -44,6 +44,7 @@ public final class TextCases extends CaseTable {
     op("StringJoin", Tensor.scalar("alone"));
     op("StringJoin", text("a", "b"), text("c")).fails(Code.INVALID_ARGUMENT);
     op("StaticRegexFullMatch", text("s3://bucket/x", "/tmp/x", "")).with("pattern", "^s3://.*");
+    op("RegexFullMatch", text("s3://bucket/x", "/tmp/x", ""), Tensor.scalar("^s3://.*"));
     op("StaticRegexFullMatch", Tensor.scalar("aab")).with("pattern", "a+");
     op("StaticRegexFullMatch", Tensor.scalar("a"))
         .with("pattern", "(")
@@ -110,6 +111,13 @@ public final class TextCases extends CaseTable {
             values.of(Domain.FRACTION, DType.FLOAT, Shape.of(2, 20, 2)),
             Tensor.scalar(8000f))
         .summary();
+    op(
+            "AudioSummary",
+            Tensor.scalar("sound"),
+            values.of(Domain.FRACTION, DType.FLOAT, Shape.of(1, 20, 1)))
+        .with("sample_rate", 8000f)
+        .summary();
+    op("TensorSummary", floats(2, 3)).summary();
     op("TensorSummaryV2", Tensor.scalar("t"), floats(2, 3), Tensor.scalar("")).summary();
     op("TensorSummaryV2", Tensor.scalar("t"), text("x", "y"), Tensor.scalar("")).summary();
   }
