@@ -10,6 +10,7 @@ import java.net.URLConnection;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -166,8 +167,12 @@ final class LibraryCache {
     Instant before = Instant.now().minus(ABANDONED);
     try (DirectoryStream<Path> parts = Files.newDirectoryStream(parent, "*.part")) {
       for (Path part : parts) {
-        if (Files.getLastModifiedTime(part).toInstant().isBefore(before)) {
-          Files.deleteIfExists(part);
+        try {
+          if (Files.getLastModifiedTime(part).toInstant().isBefore(before)) {
+            Files.deleteIfExists(part);
+          }
+        } catch (NoSuchFileException e) {
+          // Its writer has just renamed it: it was not abandoned.
         }
       }
     }
