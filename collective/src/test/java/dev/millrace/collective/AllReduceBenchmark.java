@@ -23,8 +23,11 @@ import java.util.UUID;
  *
  * <pre>
  * AllReduceBenchmark [--ranks 2] [--rounds 5] [--seconds 0.3] [--sizes 4096,65536,...]
- *     [--ways memory,copied,unix,tcp] [--beside name=command ...]
+ *     [--ways memory,copied,unix,tcp] [--bind false] [--beside name=command ...]
  * </pre>
+ *
+ * <p>With {@code --bind true} each rank keeps to one processor, as mpirun does by default for two
+ * processes.
  *
  * <p>A command is run as it is with {@code {ranks}}, {@code {seconds}} and {@code {sizes}} replaced
  * (sizes separated by blanks) and prints a line {@code bytes seconds} per size. Rounds of all
@@ -52,9 +55,10 @@ public final class AllReduceBenchmark {
     int rounds = Integer.parseInt(options.getOrDefault("rounds", "5"));
     String seconds = options.getOrDefault("seconds", "0.3");
     String sizes = options.getOrDefault("sizes", "4096,65536,1048576,16777216,67108864,268435456");
+    boolean bind = Boolean.parseBoolean(options.getOrDefault("bind", "false"));
     List<Contender> contenders = new ArrayList<>();
     for (String way : options.getOrDefault("ways", "memory,copied,unix,tcp").split(",")) {
-      contenders.add(new Ours(way, ranks));
+      contenders.add(new Ours(way, ranks, bind));
     }
     for (String b : beside) {
       contenders.add(new Theirs(b, ranks));
@@ -115,11 +119,15 @@ public final class AllReduceBenchmark {
     private final List<BufferedWriter> orders = new ArrayList<>();
     private final BufferedReader answers;
 
-    Ours(String way, int ranks) throws IOException {
+    Ours(String way, int ranks, boolean bind) throws IOException {
       this.way = way;
       String job = UUID.randomUUID().toString();
       for (int r = 0; r < ranks; r++) {
         List<String> command = new ArrayList<>();
+        if (bind) {
+          int cores = Runtime.getRuntime().availableProcessors();
+          command.addAll(List.of("taskset", "-c", Integer.toString(r % cores)));
+        }
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(
             List.of(
@@ -142,6 +150,8 @@ public final class AllReduceBenchmark {
         orders.add(processes.get(r).outputWriter());
       }
       answers = processes.getFirst().inputReader();
+      // One contender warms up at a time.
+      answers.readLine();
     }
 
     private static String transport(String way) {
@@ -232,6 +242,10 @@ public final class AllReduceBenchmark {
     try (Communicator ranks = Communicator.join(Settings.fromEnvironment());
         BufferedReader in = new BufferedReader(new java.io.InputStreamReader(System.in))) {
       warmUp(ranks, plain);
+      if (ranks.rank() == 0) {
+        System.out.println("ready");
+        System.out.flush();
+      }
       for (String order = in.readLine(); order != null; order = in.readLine()) {
         String[] words = order.split(" ");
         double t = measure(ranks, plain, Long.parseLong(words[0]), Double.parseDouble(words[1]));

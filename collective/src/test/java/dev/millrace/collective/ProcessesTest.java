@@ -9,22 +9,34 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks in processes of their own. */
 @Timeout(90)
 class ProcessesTest {
-  @ParameterizedTest
-  @ValueSource(strings = {"auto", "tcp"})
-  void aKilledRankIsNamedByAllOthersWithinFiveSeconds(String transport) throws Exception {
-    List<RankProcess> ranks = RankProcess.start(3, transport);
+  @Test
+  void aKilledRankIsNamedByAllOthersWithinFiveSeconds() throws Exception {
+    List<RankProcess> ranks = RankProcess.start(3, "tcp");
     try {
       awaitEqualSums(ranks);
       long start = System.nanoTime();
       ranks.get(1).kill();
       for (int r : new int[] {0, 2}) {
         assertNamed(ranks.get(r), "UNAVAILABLE Rank 1 died", start);
+      }
+    } finally {
+      ranks.forEach(RankProcess::close);
+    }
+  }
+
+  @Test
+  void soIsRankZeroWhichHoldsTheJobTogether() throws Exception {
+    List<RankProcess> ranks = RankProcess.start(3, "auto");
+    try {
+      awaitEqualSums(ranks);
+      long start = System.nanoTime();
+      ranks.get(0).kill();
+      for (int r : new int[] {1, 2}) {
+        assertNamed(ranks.get(r), "UNAVAILABLE Rank " + r + " lost the job's coordinator", start);
       }
     } finally {
       ranks.forEach(RankProcess::close);

@@ -227,9 +227,9 @@ public final class Member implements Liveness, AutoCloseable {
     Packet p = Packet.of(contents);
     switch (type) {
       case Message.WELCOME -> welcome.complete(null);
-      case Message.REFUSED -> welcome.completeExceptionally(Coordinator.unpack(p));
+      case Message.REFUSED -> welcome.completeExceptionally(Job.unpack(p));
       case Message.EXCHANGE -> completeExchange(p);
-      case Message.FAILED -> settle(Coordinator.unpack(p));
+      case Message.FAILED -> settle(Job.unpack(p));
       case Message.LEFT -> left.add(p.getInt());
       case Message.SERVICE -> service.accept(p);
       default -> {}
@@ -287,7 +287,7 @@ public final class Member implements Liveness, AutoCloseable {
 
   @Override
   public MillraceException fail(MillraceException cause) {
-    return report(Message.FAILED, Coordinator.pack(cause), cause);
+    return report(Message.FAILED, Job.pack(cause), cause);
   }
 
   @Override

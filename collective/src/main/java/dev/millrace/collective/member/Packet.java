@@ -6,7 +6,10 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** The contents of a control message: numbers, strings and bytes one after the other. */
+/**
+ * The contents of a control message: numbers, strings and bytes one after the other. They are taken
+ * in the order in which they were put; a packet that ends early is an error of its own.
+ */
 public final class Packet {
   private ByteBuffer buffer;
 
@@ -34,30 +37,36 @@ public final class Packet {
     return buffer;
   }
 
+  /** Appends the low eight bits. */
   public Packet putByte(int v) {
     room(1).put((byte) v);
     return this;
   }
 
+  /** Appends four bytes. */
   public Packet putInt(int v) {
     room(4).putInt(v);
     return this;
   }
 
+  /** Appends eight bytes. */
   public Packet putLong(long v) {
     room(8).putLong(v);
     return this;
   }
 
+  /** Appends a count and so many bytes. */
   public Packet putBytes(byte[] v) {
     room(4 + v.length).putInt(v.length).put(v);
     return this;
   }
 
+  /** Appends a count and the bytes of a text in UTF-8. */
   public Packet putString(String v) {
     return putBytes(v.getBytes(StandardCharsets.UTF_8));
   }
 
+  /** Appends a count and so many ints. */
   public Packet putInts(int[] v) {
     putInt(v.length);
     for (int i : v) {
@@ -66,6 +75,7 @@ public final class Packet {
     return this;
   }
 
+  /** Appends a count and so many longs. */
   public Packet putLongs(long[] v) {
     putInt(v.length);
     for (long i : v) {
@@ -74,34 +84,41 @@ public final class Packet {
     return this;
   }
 
+  /** Takes what {@link #putByte} has put, with its sign. */
   public int getByte() {
     return read(() -> (int) buffer.get());
   }
 
+  /** Takes what {@link #putInt} has put. */
   public int getInt() {
     return read(() -> buffer.getInt());
   }
 
+  /** Takes what {@link #putLong} has put. */
   public long getLong() {
     return read(() -> buffer.getLong());
   }
 
+  /** Takes what {@link #putBytes} has put. */
   public byte[] getBytes() {
     byte[] v = new byte[count(1)];
     buffer.get(v);
     return v;
   }
 
+  /** Takes what {@link #putString} has put. */
   public String getString() {
     return new String(getBytes(), StandardCharsets.UTF_8);
   }
 
+  /** Takes what {@link #putInts} has put. */
   public int[] getInts() {
     int[] v = new int[count(4)];
     Arrays.setAll(v, i -> buffer.getInt());
     return v;
   }
 
+  /** Takes what {@link #putLongs} has put. */
   public long[] getLongs() {
     long[] v = new long[count(8)];
     Arrays.setAll(v, i -> buffer.getLong());

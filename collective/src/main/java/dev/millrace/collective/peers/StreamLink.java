@@ -31,6 +31,7 @@ final class StreamLink implements Link {
     channel.configureBlocking(false);
     if (channel.getRemoteAddress() instanceof InetSocketAddress tcp) {
       channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+      LocalTcp.tune(channel);
       where = "tcp " + tcp.getAddress().getHostAddress() + ":" + tcp.getPort();
     } else {
       where = "unix socket";
