@@ -111,12 +111,6 @@ public final class TextCases extends CaseTable {
             values.of(Domain.FRACTION, DType.FLOAT, Shape.of(2, 20, 2)),
             Tensor.scalar(8000f))
         .summary();
-    op(
-            "AudioSummary",
-            Tensor.scalar("sound"),
-            values.of(Domain.FRACTION, DType.FLOAT, Shape.of(1, 20, 1)))
-        .with("sample_rate", 8000f)
-        .summary();
     op("TensorSummary", floats(2, 3)).summary();
     op("TensorSummaryV2", Tensor.scalar("t"), floats(2, 3), Tensor.scalar("")).summary();
     op("TensorSummaryV2", Tensor.scalar("t"), text("x", "y"), Tensor.scalar("")).summary();
