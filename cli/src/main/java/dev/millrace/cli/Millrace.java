@@ -1,27 +1,41 @@
 package dev.millrace.cli;
 
-import dev.millrace.base.Code;
-import dev.millrace.base.MillraceException;
+import dev.millrace.examples.mnist.Method;
+import dev.millrace.examples.mnist.Network;
+import java.io.PrintWriter;
+import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 
-/** The command line. Exit codes: 0 success, 1 failure, 2 wrong use. */
+/** The command line: one class per subcommand. How it fails is {@link Complaint}'s. */
 @Command(
     name = "millrace",
     description = "Distributed TensorFlow for the JVM.",
     mixinStandardHelpOptions = true,
     versionProvider = Version.class,
-    subcommands = {ServerCommand.class, TrainCommand.class},
+    scope = ScopeType.INHERIT,
+    usageHelpWidth = 100,
+    subcommands = {
+      TrainCommand.class,
+      ServerCommand.class,
+      CompletionCommand.class,
+    },
     footer = {
       "",
       "Examples:",
       "  millrace train mnist",
       "  millrace server --ps_hosts localhost:2220 --worker_hosts localhost:2221 \\",
       "      --job_name ps --task_index 0",
-      "",
-      "Exit codes: 0 success, 1 failure, 2 wrong use."
+      "  millrace train mnist --help",
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:success",
+      "1:the work failed",
+      "2:wrong use: a flag, a file or an address has to be corrected",
+      "130, 143:stopped by Ctrl-C, by SIGTERM",
     })
 public final class Millrace implements Runnable {
   @Option(
@@ -34,40 +48,32 @@ public final class Millrace implements Runnable {
 
   @Override
   public void run() {
-    throw new CommandLine.ParameterException(
-        spec.commandLine(), "Say what to do: train or server. See millrace --help.");
+    throw Complaint.noSubcommand(spec);
   }
 
+  /** Runs the command and ends the process with its exit code. */
   public static void main(String[] args) {
-    for (String a : args) {
-      if (a.equals("--verbose")) {
-        System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "debug");
-      }
+    if (List.of(args).contains("--verbose")) {
+      System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "debug");
     }
-    Millrace top = new Millrace();
-    int code =
-        new CommandLine(top)
-            .setExecutionExceptionHandler((e, line, result) -> report(e, top.verbose))
-            .setParameterExceptionHandler(Millrace::wrongUse)
-            .execute(args);
+    PrintWriter out = new PrintWriter(System.out, true);
+    PrintWriter err = new PrintWriter(System.err, true);
+    int code = run(out, err, args);
+    out.flush();
     System.exit(code);
   }
 
-  private static int wrongUse(CommandLine.ParameterException e, String[] args) {
-    System.err.println("millrace: " + e.getMessage());
-    return 2;
-  }
-
-  /** One sentence; what a person can put right by other flags counts as wrong use. */
-  private static int report(Exception e, boolean verbose) {
-    if (verbose) {
-      e.printStackTrace();
-    }
-    MillraceException m = MillraceException.of(e);
-    System.err.println("millrace: " + m.getMessage());
-    return switch (m.code()) {
-      case INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, DATA_LOSS -> 2;
-      default -> m.code() == Code.OK ? 0 : 1;
-    };
+  /** Runs the command in this process; returns its exit code. */
+  static int run(PrintWriter out, PrintWriter err, String... args) {
+    Millrace top = new Millrace();
+    return new CommandLine(top)
+        .setOut(out)
+        .setErr(err)
+        .registerConverter(Network.class, new Choice<>(Network.class))
+        .registerConverter(Method.class, new Choice<>(Method.class))
+        .setUsageHelpLongOptionsMaxWidth(34)
+        .setParameterExceptionHandler((e, unused) -> Complaint.wrongUse(e, top.verbose))
+        .setExecutionExceptionHandler((e, line, unused) -> Complaint.failed(e, line, top.verbose))
+        .execute(args);
   }
 }

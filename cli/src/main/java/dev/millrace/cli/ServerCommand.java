@@ -10,7 +10,6 @@ import picocli.CommandLine.Mixin;
 @Command(
     name = "server",
     description = "Run one task of a cluster until it is stopped.",
-    mixinStandardHelpOptions = true,
     footer = {
       "",
       "Example, one terminal each:",

@@ -1,20 +1,20 @@
 package dev.millrace.cli;
 
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
 
 /** Trains one of the bundled models. */
 @Command(
     name = "train",
     description = "Train a bundled example.",
-    mixinStandardHelpOptions = true,
-    subcommands = TrainMnist.class)
+    subcommands = TrainMnist.class,
+    footer = {"", "Example:", "  millrace train mnist"})
 final class TrainCommand implements Runnable {
-  @CommandLine.Spec CommandLine.Model.CommandSpec spec;
+  @Spec CommandSpec spec;
 
   @Override
   public void run() {
-    throw new CommandLine.ParameterException(
-        spec.commandLine(), "Say what to train: mnist. See millrace train --help.");
+    throw Complaint.noSubcommand(spec);
   }
 }

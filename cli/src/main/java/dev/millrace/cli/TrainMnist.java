@@ -4,6 +4,10 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.examples.mnist.AsyncTraining;
+import dev.millrace.examples.mnist.Method;
+import dev.millrace.examples.mnist.MnistData;
+import dev.millrace.examples.mnist.Network;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,7 +16,9 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /**
  * Trains on MNIST. On its own it starts a whole cluster on this machine; with the flags of a
@@ -21,7 +27,6 @@ import picocli.CommandLine.Option;
 @Command(
     name = "mnist",
     description = "Train a digit classifier on a cluster, by default one on this machine.",
-    mixinStandardHelpOptions = true,
     showDefaultValues = true,
     footer = {
       "",
@@ -35,10 +40,16 @@ import picocli.CommandLine.Option;
       "      --job_name worker --task_index 0"
     })
 final class TrainMnist implements Callable<Integer> {
+  @Spec CommandSpec spec;
   @Mixin ClusterFlags cluster;
 
-  @Option(names = "--model", description = "softmax or mlp.")
-  String model = "mlp";
+  @Option(names = "--model", description = "The network: ${COMPLETION-CANDIDATES}.")
+  Network model = Network.MLP;
+
+  @Option(
+      names = "--optimizer",
+      description = "How the loss is made smaller: ${COMPLETION-CANDIDATES}.")
+  Method optimizer = Method.SGD;
 
   @Option(names = "--ps", description = "How many parameter servers to start.")
   int ps = 1;
@@ -58,8 +69,9 @@ final class TrainMnist implements Callable<Integer> {
 
   @Option(
       names = {"--learning-rate", "--learning_rate"},
-      description = "Step size of the descent.")
-  float learningRate = 0.2f;
+      paramLabel = "RATE",
+      description = "Step size of the descent; what suits the optimizer if not given.")
+  Float learningRate;
 
   @Option(names = "--seed", description = "Where random numbers start.")
   long seed = 1;
@@ -83,7 +95,8 @@ final class TrainMnist implements Callable<Integer> {
     AsyncTraining training =
         new AsyncTraining(
             spec,
-            new AsyncTraining.Settings(model, steps, batchSize, learningRate, seed, dataDir),
+            new AsyncTraining.Settings(
+                model, optimizer, steps, batchSize, learningRate(), seed, dataDir),
             System.out);
     switch (task.job()) {
       case "ps" -> training.serve(task.index());
@@ -101,19 +114,53 @@ final class TrainMnist implements Callable<Integer> {
   }
 
   private int wholeCluster() throws Exception {
-    List<String> shared = new ArrayList<>(List.of("--model", model));
-    shared.addAll(List.of("--steps", Long.toString(steps)));
-    shared.addAll(List.of("--batch-size", Integer.toString(batchSize)));
-    shared.addAll(List.of("--learning-rate", Float.toString(learningRate)));
-    shared.addAll(List.of("--seed", Long.toString(seed)));
-    if (dataDir != null) {
-      shared.addAll(List.of("--data-dir", dataDir.toString()));
-    }
-    System.out.printf(
+    MnistData.check(dataDir);
+    PrintWriter out = spec.commandLine().getOut();
+    out.printf(
         "Training %s on MNIST: %d ps, %d workers, asynchronous, %d steps of %d images.%n",
         model, ps, workers, steps, batchSize);
-    try (LocalCluster local = LocalCluster.start(Map.of("ps", ps, "worker", workers), shared)) {
-      return local.await();
+    out.flush();
+    boolean verbose = ((Millrace) spec.root().userObject()).verbose;
+    try (HeldPorts ports = HeldPorts.take(ps + workers);
+        LocalCluster local = new LocalCluster(verbose ? spec.commandLine().getErr() : null)) {
+      List<String> shared = sharedFlags(ports.addresses(), verbose);
+      for (int i = 0; i < ps; i++) {
+        local.start("ps/" + i, with(shared, "ps", i), Map.of(), false);
+      }
+      for (int i = 0; i < workers; i++) {
+        local.start("worker/" + i, with(shared, "worker", i), Map.of(), i == 0);
+      }
+      local.await();
     }
+    return 0;
+  }
+
+  private List<String> sharedFlags(List<String> addresses, boolean verbose) {
+    List<String> flags = new ArrayList<>(List.of("train", "mnist", "--model", model.toString()));
+    flags.addAll(List.of("--ps_hosts", String.join(",", addresses.subList(0, ps))));
+    flags.addAll(
+        List.of("--worker_hosts", String.join(",", addresses.subList(ps, addresses.size()))));
+    flags.addAll(List.of("--optimizer", optimizer.toString()));
+    flags.addAll(List.of("--steps", Long.toString(steps)));
+    flags.addAll(List.of("--batch-size", Integer.toString(batchSize)));
+    flags.addAll(List.of("--learning-rate", Float.toString(learningRate())));
+    flags.addAll(List.of("--seed", Long.toString(seed)));
+    if (dataDir != null) {
+      flags.addAll(List.of("--data-dir", dataDir.toString()));
+    }
+    if (verbose) {
+      flags.add("--verbose");
+    }
+    return flags;
+  }
+
+  private float learningRate() {
+    return learningRate == null ? optimizer.usualRate() : learningRate;
+  }
+
+  private static List<String> with(List<String> shared, String job, int index) {
+    List<String> all = new ArrayList<>(shared);
+    all.addAll(List.of("--job_name", job, "--task_index", Integer.toString(index)));
+    return all;
   }
 }

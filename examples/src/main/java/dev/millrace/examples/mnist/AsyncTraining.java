@@ -41,7 +41,13 @@ public final class AsyncTraining {
 
   /** What to train and for how long. */
   public record Settings(
-      String model, long steps, int batchSize, float learningRate, long seed, Path dataDir) {}
+      Network network,
+      Method method,
+      long steps,
+      int batchSize,
+      float learningRate,
+      long seed,
+      Path dataDir) {}
 
   private final ClusterSpec cluster;
   private final Settings settings;
@@ -84,8 +90,8 @@ public final class AsyncTraining {
     try (Server server = Server.start(cluster, task, StandardOps.registry())) {
       MnistModel model =
           MnistModel.build(
-              settings.model,
-              settings.learningRate,
+              settings.network,
+              settings.method.optimizer(settings.learningRate),
               settings.seed,
               s -> s.withDevice(ReplicaDeviceSetter.of(ps, "/job:worker/task:" + index)));
       Finish finish = addFinish(Scope.of(model.graph()), ps);

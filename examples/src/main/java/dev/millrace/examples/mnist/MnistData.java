@@ -6,14 +6,17 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.DataInputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Random;
 import java.util.zip.GZIPInputStream;
+import java.util.zip.ZipException;
 
 /** Images as rows of 784 grey values from 0 to 1, and their labels. */
 public final class MnistData {
@@ -38,19 +41,22 @@ public final class MnistData {
     return load(dir, "t10k");
   }
 
+  /** Fails as {@link #train} and {@link #test} would, with a sentence about what is wrong. */
+  public static void check(Path dir) {
+    if (dir != null) {
+      train(dir);
+      test(dir);
+    }
+  }
+
   private static MnistData load(Path dir, String part) {
     byte[] pixels = read(dir, part + "-images-idx3-ubyte", 3);
     byte[] digits = read(dir, part + "-labels-idx1-ubyte", 1);
     if (pixels.length != digits.length * PIXELS) {
-      throw new MillraceException(
-          Code.DATA_LOSS,
-          "The MNIST files for '"
-              + part
-              + "' do not belong together: "
-              + pixels.length / PIXELS
-              + " images, "
-              + digits.length
-              + " labels.");
+      throw corrupt(
+          "The MNIST files '%s-*' do not belong together: %d pixels are not those of %d images of"
+              + " 28 x 28.",
+          part, pixels.length, digits.length);
     }
     float[] images = new float[pixels.length];
     for (int i = 0; i < pixels.length; i++) {
@@ -59,6 +65,9 @@ public final class MnistData {
     long[] labels = new long[digits.length];
     for (int i = 0; i < digits.length; i++) {
       labels[i] = digits[i];
+      if (labels[i] < 0 || labels[i] >= CLASSES) {
+        throw corrupt("Label %d of '%s' is %d, which is not a digit.", i, part, labels[i]);
+      }
     }
     return new MnistData(images, labels);
   }
@@ -70,32 +79,42 @@ public final class MnistData {
         DataInputStream in = new DataInputStream(raw)) {
       int magic = in.readInt();
       if (magic != 0x0800 + rank) {
-        throw new MillraceException(
-            Code.DATA_LOSS,
-            String.format(
-                "%s is not an IDX file of %d dimensions: it begins with %08x, not %08x.",
-                where, rank, magic, 0x0800 + rank));
+        throw corrupt(
+            "%s is not an IDX file of %d dimensions: it begins with %08x, not %08x.",
+            where, rank, magic, 0x0800 + rank);
       }
       long size = 1;
       for (int i = 0; i < rank; i++) {
-        size *= in.readInt();
+        size = Math.multiplyExact(size, Integer.toUnsignedLong(in.readInt()));
       }
-      if (size < 0 || size > Integer.MAX_VALUE - 8) {
-        throw new MillraceException(Code.DATA_LOSS, where + " claims " + size + " bytes.");
+      if (size > Integer.MAX_VALUE - 8) {
+        throw corrupt("%s claims to hold %d bytes, which is too many.", where, size);
       }
       byte[] data = in.readNBytes((int) size);
       if (data.length != size || in.read() >= 0) {
-        throw new MillraceException(
-            Code.DATA_LOSS,
-            where + " should hold " + size + " bytes of data but holds another number.");
+        throw corrupt(
+            "%s should hold %d bytes behind its header but holds %s.",
+            where, size, data.length < size ? data.length : "more");
       }
       return data;
+    } catch (NoSuchFileException e) {
+      throw new MillraceException(
+          Code.NOT_FOUND,
+          "There is no file " + where + ", nor one with .gz at its end. Check --data-dir.",
+          e);
+    } catch (EOFException | ZipException | ArithmeticException e) {
+      throw corrupt(
+          "%s is damaged: %s.", where, e.getMessage() == null ? "cut off" : e.getMessage());
     } catch (IOException e) {
       throw new MillraceException(
           Code.NOT_FOUND,
           "Cannot read " + where + ": " + e.getMessage() + ". Check --data-dir.",
           e);
     }
+  }
+
+  private static MillraceException corrupt(String format, Object... args) {
+    return new MillraceException(Code.DATA_LOSS, String.format(format, args));
   }
 
   private static InputStream open(Path dir, String name) throws IOException {

@@ -1,6 +1,5 @@
 package dev.millrace.examples.mnist;
 
-import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -10,10 +9,9 @@ import dev.millrace.ops.array.Placeholder;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.train.GlobalStep;
-import dev.millrace.train.layers.Dense;
 import dev.millrace.train.layers.Losses;
 import dev.millrace.train.layers.Metrics;
-import dev.millrace.train.optimizer.GradientDescent;
+import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.VariableScope;
 import dev.millrace.train.variable.Variables;
@@ -39,11 +37,11 @@ public record MnistModel(
   /**
    * Builds a model.
    *
-   * @param kind softmax or mlp
+   * @param optimizer a new one, for this graph alone
    * @param placement adds devices to the scope the model is built in
    */
   public static MnistModel build(
-      String kind, float learningRate, long seed, UnaryOperator<Scope> placement) {
+      Network network, Optimizer optimizer, long seed, UnaryOperator<Scope> placement) {
     Graph graph = StandardOps.newGraph();
     graph.setSeed(seed);
     Scope scope = placement.apply(Scope.of(graph));
@@ -51,27 +49,12 @@ public record MnistModel(
     Output x =
         Placeholder.of(scope.withName("images"), DType.FLOAT, Shape.of(-1, MnistData.PIXELS));
     Output y = Placeholder.of(scope.withName("labels"), DType.INT64, Shape.of(-1));
-    Output logits =
-        switch (kind) {
-          case "softmax" -> Dense.of(model, "softmax", x, MnistData.CLASSES);
-          case "mlp" -> {
-            Output h = Dense.of(model, "hidden1", x, 256, MnistModel::relu);
-            h = Dense.of(model, "hidden2", h, 128, MnistModel::relu);
-            yield Dense.of(model, "logits", h, MnistData.CLASSES);
-          }
-          default ->
-              throw MillraceException.invalid(
-                  "There is no model '%s'; there are softmax and mlp.", kind);
-        };
+    Output logits = network.logits(model, x);
     Output loss = Losses.sparseSoftmaxCrossEntropy(scope, logits, y);
     Output accuracy = Metrics.accuracy(scope, logits, y);
     GraphVariable step = GlobalStep.of(model);
-    Node train = new GradientDescent(learningRate).minimize(scope, loss, step);
+    Node train = optimizer.minimize(scope, loss, step);
     Node init = Variables.initializer(scope);
     return new MnistModel(graph, x, y, loss, accuracy, step, train, init);
-  }
-
-  private static Output relu(Scope scope, Output x) {
-    return scope.node("Relu").input(x).add().output();
   }
 }

@@ -1,0 +1,110 @@
+package dev.millrace.cli;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * A {@code millrace} command in a process of its own. What it says on standard error is read as it
+ * comes and the last of it kept.
+ *
+ * <p>Threading: any thread.
+ */
+final class ChildTask {
+  private static final int KEPT_LINES = 40;
+  private static final long READ_REST_MILLIS = 2000;
+
+  private final String name;
+  private final Process process;
+  private final Thread reader;
+
+  /** The last lines of standard error. Guarded by itself. */
+  private final Deque<String> lines = new ArrayDeque<>();
+
+  private ChildTask(String name, Process process, Consumer<String> listener) {
+    this.name = name;
+    this.process = process;
+    reader = Thread.ofVirtual().start(() -> read(listener));
+  }
+
+  /**
+   * Starts {@code millrace args} with the Java of this process.
+   *
+   * @param shown whether its standard output is this process' own
+   * @param listener gets every line of its standard error
+   */
+  static ChildTask start(
+      String name,
+      List<String> args,
+      Map<String, String> environment,
+      boolean shown,
+      Consumer<String> listener)
+      throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    command.add(Millrace.class.getName());
+    command.addAll(args);
+    ProcessBuilder b =
+        new ProcessBuilder(command)
+            .redirectOutput(
+                shown ? ProcessBuilder.Redirect.INHERIT : ProcessBuilder.Redirect.DISCARD);
+    b.environment().putAll(environment);
+    Process p = b.start();
+    p.getOutputStream().close();
+    return new ChildTask(name, p, listener);
+  }
+
+  private void read(Consumer<String> listener) {
+    try (BufferedReader in =
+        new BufferedReader(
+            new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8))) {
+      for (String line = in.readLine(); line != null; line = in.readLine()) {
+        synchronized (lines) {
+          lines.add(line);
+          if (lines.size() > KEPT_LINES) {
+            lines.poll();
+          }
+        }
+        listener.accept(line);
+      }
+    } catch (IOException e) {
+      // The process has ended; its exit code tells the rest.
+    }
+  }
+
+  String name() {
+    return name;
+  }
+
+  Process process() {
+    return process;
+  }
+
+  /** The last lines of a process that has ended. */
+  List<String> lastLines() throws InterruptedException {
+    reader.join(READ_REST_MILLIS);
+    synchronized (lines) {
+      return List.copyOf(lines);
+    }
+  }
+
+  /** The sentence with which the command complained, if it did. */
+  Optional<String> complaint() throws InterruptedException {
+    return lastLines().reversed().stream()
+        .filter(l -> l.startsWith(Complaint.PREFIX))
+        .map(l -> l.substring(Complaint.PREFIX.length()))
+        .findFirst();
+  }
+}

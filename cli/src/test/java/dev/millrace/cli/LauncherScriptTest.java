@@ -1,0 +1,40 @@
+package dev.millrace.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+/** The command as users start it: {@code ./millrace} in a process of its own. */
+class LauncherScriptTest {
+  @Test
+  void versionIsPrintedAndTheExitCodeIsZero() throws Exception {
+    try (RunningMillrace m = RunningMillrace.start("--version")) {
+      assertEquals(0, m.awaitExit(), m.err());
+      assertTrue(m.out().startsWith("millrace "), m.out());
+    }
+  }
+
+  @Test
+  void wrongUseIsOneSentenceAndExitCodeTwo() throws Exception {
+    try (RunningMillrace m = RunningMillrace.start("train", "mnist", "--model", "resnet")) {
+      assertEquals(2, m.awaitExit(), m.err());
+      assertEquals("", m.out());
+      assertTrue(m.err().contains("millrace: Invalid value for option '--model'"), m.err());
+      assertFalse(m.err().contains("\tat "), m.err());
+    }
+  }
+
+  @Test
+  void aFailureInOneTaskIsToldInItsWords() throws Exception {
+    // A rate this large makes the loss NaN within a few steps.
+    try (RunningMillrace m =
+        RunningMillrace.start("train", "mnist", "--learning-rate", "1e30", "--workers", "1")) {
+      assertEquals(1, m.awaitExit(), m.err());
+      assertTrue(m.err().contains("millrace: worker/0: "), m.err());
+      assertTrue(m.err().contains("NaN"), m.err());
+      assertFalse(m.err().contains("\tat "), m.err());
+    }
+  }
+}

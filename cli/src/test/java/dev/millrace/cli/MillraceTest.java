@@ -1,0 +1,158 @@
+package dev.millrace.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import picocli.CommandLine;
+
+class MillraceTest {
+  @TempDir Path dir;
+
+  /** The words of every command there is. */
+  static Stream<List<String>> commands() {
+    List<List<String>> all = new ArrayList<>();
+    addCommands(new CommandLine(new Millrace()), List.of(), all);
+    return all.stream();
+  }
+
+  private static void addCommands(CommandLine line, List<String> words, List<List<String>> all) {
+    all.add(words);
+    line.getSubcommands()
+        .forEach(
+            (name, sub) -> {
+              List<String> longer = new ArrayList<>(words);
+              longer.add(name);
+              addCommands(sub, longer, all);
+            });
+  }
+
+  @ParameterizedTest
+  @MethodSource("commands")
+  void helpHasAnExampleAndTheExitCodes(List<String> words) {
+    List<String> args = new ArrayList<>(words);
+    args.add("--help");
+    String help = Ran.millrace(args).succeeded();
+    assertTrue(
+        help.startsWith(
+            String.join(" ", Stream.concat(Stream.of("Usage: millrace"), words.stream()).toList())),
+        help);
+    assertTrue(
+        help.contains("Example") && help.contains("millrace " + String.join(" ", words)), help);
+    assertTrue(help.contains("2          wrong use"), help);
+    assertTrue(help.lines().allMatch(l -> l.length() <= 100), help);
+  }
+
+  @Test
+  void versionNamesMillraceAndJava() {
+    String version = Ran.millrace("--version").succeeded();
+    assertTrue(version.startsWith("millrace "), version);
+    assertTrue(version.contains("Java 25"), version);
+    assertTrue(!version.contains("$"), version);
+  }
+
+  @Test
+  void withoutACommandTheyAreNamed() {
+    Ran.millrace().wasRefusedFor("Say what to do", "train", "server", "millrace --help");
+    Ran.millrace("train").wasRefusedFor("Say what to do", "mnist", "millrace train --help");
+  }
+
+  @Test
+  void unknownCommandsAndFlagsGetASuggestion() {
+    Ran.millrace("trian").wasRefusedFor("'trian'", "Did you mean", "train");
+    Ran.millrace("train", "mnist", "--bacth-size", "3")
+        .wasRefusedFor("--bacth-size", "--batch-size", "millrace train mnist --help");
+  }
+
+  @Test
+  void wrongValuesNameTheFlag() {
+    Ran.millrace("train", "mnist", "--workers", "two").wasRefusedFor("--workers", "'two'");
+    Ran.millrace("train", "mnist", "--workers", "0").wasRefusedFor("--workers");
+    Ran.millrace("train", "mnist", "--model", "resnet").wasRefusedFor("resnet", "softmax", "mlp");
+  }
+
+  @Test
+  void missingDataFilesAreNamed() {
+    Ran.millrace("train", "mnist", "--data-dir", dir.toString())
+        .wasRefusedFor(dir.resolve("train-images-idx3-ubyte").toString(), "--data-dir");
+  }
+
+  @Test
+  void corruptDataFilesAreNamed() throws IOException {
+    Path images = dir.resolve("train-images-idx3-ubyte");
+    Files.write(images, new byte[] {0, 0, 8, 1, 0, 0, 0, 1});
+    Ran.millrace("train", "mnist", "--data-dir", dir.toString())
+        .wasRefusedFor(images.toString(), "not an IDX file", "00000801");
+    Files.write(images, new byte[] {0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 28, 7, 7});
+    Ran.millrace("train", "mnist", "--data-dir", dir.toString())
+        .wasRefusedFor(images.toString(), "784", "holds 2");
+    Files.delete(images);
+    Files.write(dir.resolve("train-images-idx3-ubyte.gz"), new byte[] {1, 2, 3});
+    Ran.millrace("train", "mnist", "--data-dir", dir.toString())
+        .wasRefusedFor(images.toString(), "damaged");
+  }
+
+  @Test
+  void aPortInUseIsNamed() throws IOException {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+      String address = "127.0.0.1:" + taken.getLocalPort();
+      server("--ps_hosts", address, "--job_name", "ps", "--task_index", "0")
+          .wasRefusedFor("ps/0", address, "already in use");
+    }
+  }
+
+  @Test
+  void aTaskBeyondTheClusterIsNamed() {
+    server("--ps_hosts", "localhost:0", "--job_name", "ps", "--task_index", "3")
+        .wasRefusedFor("'ps'", "no task 3");
+    server("--ps_hosts", "localhost:0", "--job_name", "worker", "--task_index", "0")
+        .wasRefusedFor("no job 'worker'");
+    server("--ps_hosts", "localhost", "--job_name", "ps", "--task_index", "0")
+        .wasRefusedFor("'localhost'", "host:port");
+    server("--ps_hosts", "localhost:0").wasRefusedFor("--job_name", "--task_index");
+    server("--job_name", "ps", "--task_index", "0").wasRefusedFor("--ps_hosts");
+  }
+
+  @Test
+  void aHostThatDoesNotResolveIsNamed() {
+    server("--ps_hosts", "no-such-host.invalid:2222", "--job_name", "ps", "--task_index", "0")
+        .wasRefusedFor("no-such-host.invalid:2222", "does not resolve");
+  }
+
+  private static Ran server(String... flags) {
+    List<String> args = new ArrayList<>(List.of("server"));
+    args.addAll(List.of(flags));
+    return Ran.millrace(args);
+  }
+
+  @Test
+  void theStackTraceIsShownWhenAskedFor() {
+    Ran r = Ran.millrace("train", "mnist", "--verbose", "--data-dir", dir.toString());
+    assertEquals(2, r.code());
+    assertTrue(r.err().contains("\tat dev.millrace."), r.err());
+  }
+
+  @Test
+  void theCompletionScriptIsGoodBash() throws Exception {
+    String script = Ran.millrace("completion").succeeded();
+    assertTrue(script.contains("--learning-rate"), script);
+    Process bash = new ProcessBuilder("bash", "-n").redirectErrorStream(true).start();
+    bash.getOutputStream().write(script.getBytes());
+    bash.getOutputStream().close();
+    String said = new String(bash.getInputStream().readAllBytes());
+    assertTrue(bash.waitFor(20, TimeUnit.SECONDS), "bash -n has not ended");
+    assertEquals(0, bash.exitValue(), said);
+  }
+}

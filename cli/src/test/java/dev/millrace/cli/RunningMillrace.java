@@ -1,0 +1,95 @@
+package dev.millrace.cli;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/** {@code ./millrace} in a process of its own, with the classes under test. */
+final class RunningMillrace implements AutoCloseable {
+  private static final long PATIENCE_SECONDS = 110;
+
+  private final Process process;
+  private final CompletableFuture<String> out;
+  private final CompletableFuture<String> err;
+
+  private RunningMillrace(Process process) {
+    this.process = process;
+    out = CompletableFuture.supplyAsync(() -> all(process.getInputStream()));
+    err = CompletableFuture.supplyAsync(() -> all(process.getErrorStream()));
+  }
+
+  static RunningMillrace start(String... args) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(sourceTree().resolve("millrace").toString());
+    command.addAll(List.of(args));
+    ProcessBuilder b = new ProcessBuilder(command);
+    b.environment().put("MILLRACE_CLASS_PATH", classPath());
+    b.environment().put("JAVA_HOME", System.getProperty("java.home"));
+    Process p = b.start();
+    p.getOutputStream().close();
+    return new RunningMillrace(p);
+  }
+
+  /** The class path of the tests, also where a launcher of tests has one of its own. */
+  static String classPath() {
+    if (RunningMillrace.class.getClassLoader() instanceof URLClassLoader loader) {
+      return Arrays.stream(loader.getURLs())
+          .map(URL::getPath)
+          .collect(Collectors.joining(File.pathSeparator));
+    }
+    return System.getProperty("java.class.path");
+  }
+
+  /** The folder with the script: this one or one above it. */
+  static Path sourceTree() {
+    Path dir = Path.of("").toAbsolutePath();
+    while (!Files.exists(dir.resolve("millrace"))) {
+      dir = dir.getParent();
+    }
+    return dir;
+  }
+
+  private static String all(InputStream in) {
+    try (in) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  Process process() {
+    return process;
+  }
+
+  int awaitExit() throws InterruptedException {
+    if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+      throw new AssertionError("not ended after " + PATIENCE_SECONDS + " s");
+    }
+    return process.exitValue();
+  }
+
+  String out() {
+    return out.orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+  }
+
+  String err() {
+    return err.orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+  }
+
+  @Override
+  public void close() {
+    process.destroy();
+  }
+}
