@@ -1,7 +1,5 @@
 package dev.millrace.collective;
 
-import dev.millrace.tensor.DType;
-import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -92,10 +90,5 @@ final class Runner {
       theirs[r] = rows[r * n + ranks.rank()];
     }
     return ranks.allToAll(tensor, mine, theirs);
-  }
-
-  /** Memory for a tensor that can be reduced where it is. */
-  Tensor allocate(DType dtype, Shape shape) {
-    return ranks.allocate(dtype, shape);
   }
 }

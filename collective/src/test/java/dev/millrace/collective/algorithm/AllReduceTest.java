@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -56,6 +57,24 @@ class AllReduceTest {
     check(hosts(ranks, r -> r % 3), Algorithms.DEFAULT);
   }
 
+  /** The other tests draw types and operations; this one leaves none out. */
+  @Test
+  void everyTypeAndOperationIsReducedAlikeByEveryAlgorithm() {
+    List<Case> cases = new ArrayList<>();
+    for (DType dtype : Scalars.TYPES) {
+      for (ReduceOp op : ReduceOp.values()) {
+        if (Scalars.isDefined(dtype, op)) {
+          cases.add(new Case(dtype, op, 333, 0b101));
+        }
+      }
+    }
+    for (Algorithms a : List.of(Algorithms.GATHER, Algorithms.DIRECT, Algorithms.RING)) {
+      check(Topology.apart(3), a, cases, new Random(SEED));
+    }
+    check(hosts(3, r -> 0), Algorithms.DEFAULT, cases, new Random(SEED));
+    check(hosts(3, r -> r / 2), Algorithms.RING, cases, new Random(SEED));
+  }
+
   private static Topology hosts(int ranks, java.util.function.IntUnaryOperator hostOf) {
     return Topology.of(IntStream.range(0, ranks).map(hostOf).boxed().toList());
   }
@@ -78,6 +97,12 @@ class AllReduceTest {
         cases.add(new Case(DType.FLOAT, ReduceOp.SUM, LARGE, windowed));
       }
     }
+    check(topology, algorithms, cases, random);
+  }
+
+  private static void check(
+      Topology topology, Algorithms algorithms, List<Case> cases, Random random) {
+    int ranks = topology.size();
     List<Tensor[]> inputs = new ArrayList<>();
     List<Tensor> expected = new ArrayList<>();
     for (Case c : cases) {

@@ -104,4 +104,25 @@ class FaultTest {
       }
     }
   }
+
+  @Test
+  void aRankThatDiesBetweenMeetingsIsNamedByThoseWhoShareItsMemory() {
+    for (long window : new long[] {0, 8 << 20}) {
+      List<Throwable> outcomes =
+          Ranks.outcomes(
+              ThreadPeers.together(RANKS, window),
+              (rank, p) -> {
+                allReduce(p, Algorithms.DEFAULT, Duration.ofSeconds(20));
+                if (rank == VICTIM) {
+                  throw p.liveness().fail(new MillraceException(Code.UNAVAILABLE, "Rank 2 died."));
+                }
+                allReduce(p, Algorithms.DEFAULT, Duration.ofSeconds(20));
+              });
+      for (Throwable t : outcomes) {
+        MillraceException e = (MillraceException) t;
+        assertNotNull(e);
+        assertTrue(e.getMessage().contains("Rank 2 died"), e.getMessage());
+      }
+    }
+  }
 }
