@@ -1,0 +1,111 @@
+package dev.millrace.collective.bench;
+
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+
+/** Ranks of Millrace, which wait for orders between the rounds. */
+final class MillraceRanks implements Contender {
+  private final Way way;
+  private final List<Process> processes = new ArrayList<>();
+  private final List<BufferedWriter> orders = new ArrayList<>();
+  private final BufferedReader answers;
+
+  /** How bytes travel, and where the vectors lie. */
+  enum Way {
+    /** Vectors in shared memory, reduced where they are. */
+    MEMORY("shared_memory"),
+    /** Vectors elsewhere, which pass through shared memory. */
+    COPIED("shared_memory"),
+    UNIX("unix"),
+    TCP("tcp");
+
+    final String transport;
+
+    Way(String transport) {
+      this.transport = transport;
+    }
+  }
+
+  /** With {@code bind} each rank keeps to one processor, as mpirun does for two processes. */
+  MillraceRanks(Way way, int ranks, boolean bind) throws IOException {
+    this.way = way;
+    String job = UUID.randomUUID().toString();
+    for (int r = 0; r < ranks; r++) {
+      ProcessBuilder b = new ProcessBuilder(command(r, bind));
+      b.redirectError(ProcessBuilder.Redirect.INHERIT);
+      b.environment().put("MILLRACE_RANK", Integer.toString(r));
+      b.environment().put("MILLRACE_SIZE", Integer.toString(ranks));
+      b.environment().put("MILLRACE_JOB", job);
+      b.environment().put("MILLRACE_TRANSPORT", way.transport);
+      processes.add(b.start());
+      orders.add(processes.get(r).outputWriter());
+    }
+    answers = processes.getFirst().inputReader();
+    // One contender warms up at a time.
+    answers.readLine();
+  }
+
+  private List<String> command(int rank, boolean bind) {
+    List<String> command = new ArrayList<>();
+    if (bind) {
+      int cores = Runtime.getRuntime().availableProcessors();
+      command.addAll(List.of("taskset", "-c", Integer.toString(rank % cores)));
+    }
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(
+        List.of(
+            "--add-modules=jdk.incubator.vector",
+            "--enable-native-access=ALL-UNNAMED",
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "-cp",
+            System.getProperty("java.class.path"),
+            BenchmarkRank.class.getName(),
+            way.name()));
+    return command;
+  }
+
+  @Override
+  public String name() {
+    return way.name().toLowerCase(Locale.ROOT);
+  }
+
+  @Override
+  public Map<Long, Double> run(List<Long> sizes, double seconds) throws IOException {
+    Map<Long, Double> results = new TreeMap<>();
+    for (long size : sizes) {
+      for (BufferedWriter o : orders) {
+        o.write(size + " " + seconds + "\n");
+        o.flush();
+      }
+      String line = answers.readLine();
+      if (line == null) {
+        throw new IOException("the ranks of " + name() + " ended");
+      }
+      results.put(size, Double.parseDouble(line));
+    }
+    return results;
+  }
+
+  @Override
+  public void close() {
+    for (int r = 0; r < processes.size(); r++) {
+      try {
+        orders.get(r).close();
+        processes.get(r).waitFor(10, TimeUnit.SECONDS);
+      } catch (IOException | InterruptedException e) {
+        System.err.println(e);
+      }
+      processes.get(r).destroyForcibly();
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package dev.millrace.collective.bench;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Another library's all-reduce: a small program of our own around it, compiled here and started
+ * anew for every round. It prints a line {@code bytes seconds} per size.
+ */
+final class PeerProgram implements Contender {
+  private static final String MPIRUN = "mpirun --allow-run-as-root --oversubscribe -np {ranks} ";
+
+  private final String name;
+  private final String command;
+
+  private PeerProgram(String name, String command) {
+    this.name = name;
+    this.command = command;
+  }
+
+  /** The peers this machine has the tools for; what is absent is named on standard error. */
+  static List<Contender> all(Path folder, int ranks) throws IOException {
+    List<Contender> peers = new ArrayList<>();
+    String np = MPIRUN.replace("{ranks}", Integer.toString(ranks));
+    Path mpi = compile("openmpi.c", folder, "mpicc -O3 -march=native -o {out} {in}");
+    if (mpi != null) {
+      String run = mpi + " {seconds} {sizes}";
+      peers.add(new PeerProgram("openmpi", np + run));
+      peers.add(new PeerProgram("openmpi-tcp", np + "--mca pml ob1 --mca btl self,tcp " + run));
+    }
+    String flags = "g++ -O3 -march=native -std=c++17 -o {out} {in} -lgloo -lpthread";
+    Path gloo = compile("gloo.cc", folder, flags);
+    if (gloo != null) {
+      for (String algorithm : List.of("ring", "halving")) {
+        String meet = "d=$(mktemp -d -p " + folder + ") && ";
+        String run = gloo + " " + algorithm + " " + ranks + " $d {seconds} {sizes}";
+        peers.add(new PeerProgram("gloo-" + algorithm, meet + run));
+      }
+    }
+    return peers;
+  }
+
+  /** The program, or null where it cannot be made. */
+  private static Path compile(String source, Path folder, String compiler) throws IOException {
+    Path in = folder.resolve(source);
+    Path out = folder.resolve(source.substring(0, source.indexOf('.')));
+    String resource = "/dev/millrace/collective/peers/" + source;
+    try (InputStream s = PeerProgram.class.getResourceAsStream(resource)) {
+      Files.copy(s, in, StandardCopyOption.REPLACE_EXISTING);
+    }
+    String line = compiler.replace("{in}", in.toString()).replace("{out}", out.toString());
+    Process p = new ProcessBuilder("sh", "-c", line).redirectErrorStream(true).start();
+    List<String> said;
+    try (Stream<String> lines = p.inputReader().lines()) {
+      said = lines.toList();
+    }
+    if (await(p, 120) == 0) {
+      return out;
+    }
+    System.err.printf("absent: %s (%s)%n", source, said.isEmpty() ? line : said.getFirst());
+    return null;
+  }
+
+  private static int await(Process p, int seconds) throws IOException {
+    try {
+      if (p.waitFor(seconds, TimeUnit.SECONDS)) {
+        return p.exitValue();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    p.destroyForcibly();
+    throw new IOException("no end within " + seconds + " s: " + p.info().commandLine().orElse("?"));
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public Map<Long, Double> run(List<Long> sizes, double seconds) throws IOException {
+    String list = sizes.stream().map(String::valueOf).collect(Collectors.joining(" "));
+    String line = command.replace("{seconds}", "" + seconds).replace("{sizes}", list);
+    Process p =
+        new ProcessBuilder("sh", "-c", line).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    Map<Long, Double> results = new TreeMap<>();
+    try (BufferedReader out = p.inputReader()) {
+      for (String s = out.readLine(); s != null; s = out.readLine()) {
+        String[] words = s.strip().split(" ");
+        results.put(Long.parseLong(words[0]), Double.parseDouble(words[1]));
+      }
+    }
+    if (await(p, 30) != 0 || results.size() != sizes.size()) {
+      throw new IOException(name + " failed: " + line);
+    }
+    return results;
+  }
+
+  @Override
+  public void close() {}
+}
