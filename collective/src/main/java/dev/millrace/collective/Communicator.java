@@ -138,8 +138,22 @@ public final class Communicator implements AutoCloseable {
 
   /** {@link #allReduce(Tensor, ReduceOp)} of several tensors of one type in one go. */
   public void allReduce(List<Tensor> tensors, ReduceOp op) {
+    allReduce(tensors, tensors, op);
+  }
+
+  /**
+   * Reduces several tensors of one type in one go and stores the results in {@code targets}, which
+   * have the same shapes and may be the same tensors.
+   */
+  void allReduce(List<Tensor> tensors, List<Tensor> targets, ReduceOp op) {
     if (tensors.size() < 2) {
-      tensors.forEach(t -> allReduce(t, op));
+      for (int i = 0; i < tensors.size(); i++) {
+        Tensor t = targets.get(i);
+        if (t != tensors.get(i)) {
+          MemorySegment.copy(tensors.get(i).data(), 0, t.data(), 0, t.byteSize());
+        }
+        allReduce(t, op);
+      }
       return;
     }
     DType dtype = tensors.getFirst().dtype();
@@ -151,9 +165,9 @@ public final class Communicator implements AutoCloseable {
     }
     Packing packing = new Packing(tensors, collectives.parts());
     MemorySegment vector = fusion(packing.bytes());
-    packing.pack(vector);
+    packing.pack(tensors, vector);
     guard(() -> collectives.allReduce(vector, packing.bounds(), dtype, op));
-    packing.unpack(vector);
+    packing.unpack(vector, targets);
   }
 
   private MemorySegment fusion(long bytes) {

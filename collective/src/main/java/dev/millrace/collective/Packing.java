@@ -11,12 +11,11 @@ import java.util.List;
  * vector: each element is then reduced exactly as if its tensor were alone.
  */
 final class Packing {
-  private final List<Tensor> tensors;
   private final int parts;
   private final long[] bounds;
 
+  /** For tensors of these sizes; any others of the same sizes can be packed and unpacked. */
   Packing(List<Tensor> tensors, int parts) {
-    this.tensors = tensors;
     this.parts = parts;
     this.bounds = new long[parts + 1];
     for (int p = 0; p < parts; p++) {
@@ -37,15 +36,15 @@ final class Packing {
     return bounds[parts];
   }
 
-  void pack(MemorySegment vector) {
-    copy(vector, true);
+  void pack(List<Tensor> from, MemorySegment vector) {
+    copy(from, vector, true);
   }
 
-  void unpack(MemorySegment vector) {
-    copy(vector, false);
+  void unpack(MemorySegment vector, List<Tensor> to) {
+    copy(to, vector, false);
   }
 
-  private void copy(MemorySegment vector, boolean in) {
+  private void copy(List<Tensor> tensors, MemorySegment vector, boolean in) {
     long at = 0;
     for (int p = 0; p < parts; p++) {
       for (Tensor t : tensors) {

@@ -1,7 +1,7 @@
 package dev.millrace.collective;
 
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -37,20 +37,23 @@ final class Runner {
   }
 
   private List<Object> allReduce(List<Request> requests, List<Operation> operations) {
-    List<Tensor> all = new ArrayList<>();
+    List<Tensor> sources = new ArrayList<>();
+    List<Tensor> targets = new ArrayList<>();
     List<Object> results = new ArrayList<>();
     List<Tensor> borrowed = new ArrayList<>();
+    boolean alone = requests.size() == 1 && requests.getFirst().shapes().size() == 1;
     try {
       for (int i = 0; i < requests.size(); i++) {
         Operation o = operations.get(i);
-        List<Tensor> targets = new ArrayList<>();
+        int from = targets.size();
         for (int k = 0; k < requests.get(i).shapes().size(); k++) {
-          targets.add(target(requests.get(i), o, k, borrowed));
+          Tensor target = target(requests.get(i), o, k, alone, borrowed);
+          targets.add(target);
+          sources.add(o == null ? target : o.tensors().get(k));
         }
-        all.addAll(targets);
-        results.add(targets);
+        results.add(List.copyOf(targets.subList(from, targets.size())));
       }
-      ranks.allReduce(all, requests.getFirst().op());
+      ranks.allReduce(sources, targets, requests.getFirst().op());
       // From here on they belong to the caller.
       borrowed.forEach(Tensor::guarded);
       return results;
@@ -60,17 +63,22 @@ final class Runner {
     }
   }
 
-  /** The tensor to be reduced in place: the operation's own, a copy of it, or zeros. */
-  private Tensor target(Request r, Operation o, int k, List<Tensor> borrowed) {
+  /**
+   * Where a result goes: into the operation's own tensor, or a new one. One that is reduced alone
+   * is best made where other ranks can reach it; several pass through a buffer that is.
+   */
+  private Tensor target(Request r, Operation o, int k, boolean alone, List<Tensor> borrowed) {
     if (o != null && o.inPlace()) {
       return o.tensors().get(k);
     }
-    Tensor t = ranks.allocateCounted(r.dtype(), r.shapes().get(k));
+    DType dtype = r.dtype();
+    Tensor t =
+        alone
+            ? ranks.allocateCounted(dtype, r.shapes().get(k))
+            : Tensor.allocateCounted(dtype, r.shapes().get(k));
     borrowed.add(t);
     if (o == null) {
       t.data().fill((byte) 0);
-    } else {
-      MemorySegment.copy(o.tensors().get(k).data(), 0, t.data(), 0, t.byteSize());
     }
     return t;
   }

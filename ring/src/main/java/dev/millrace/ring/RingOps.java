@@ -1,0 +1,165 @@
+package dev.millrace.ring;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.collective.Ring;
+import dev.millrace.collective.reduce.ReduceOp;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.AsyncKernel;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+/**
+ * A ring's operations as ops of a graph, under Horovod's names. They are asynchronous: a node
+ * submits its input as soon as that is computed and the step goes on with what does not depend on
+ * the result, so gradients are reduced while the backward pass still runs. Ranks' nodes find each
+ * other by name; all ranks must build the same graph.
+ */
+public final class RingOps {
+  /** Horovod's numbers of the reductions; what it has at 2 is not offered. */
+  private static final List<ReduceOp> REDUCTIONS =
+      java.util.Arrays.asList(
+          ReduceOp.AVERAGE, ReduceOp.SUM, null, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT);
+
+  private final Ring ring;
+
+  private RingOps(Ring ring) {
+    this.ring = ring;
+  }
+
+  /** The standard ops and those of this ring. */
+  public static OpRegistry registry(Ring ring) {
+    List<Op> all = new ArrayList<>(StandardOps.ALL);
+    RingOps ops = new RingOps(ring);
+    all.addAll(List.of(ops.allReduce(), ops.allGather(), ops.broadcast()));
+    return OpRegistry.of(all);
+  }
+
+  /** An empty graph of these ops. */
+  public static Graph newGraph(Ring ring) {
+    return new Graph(registry(ring));
+  }
+
+  /** Adds the reduction of all ranks' {@code x}. */
+  public static Output allReduce(Scope scope, Output x, ReduceOp op) {
+    return scope
+        .node("HorovodAllreduce")
+        .input(x)
+        .attr("reduce_op", REDUCTIONS.indexOf(op))
+        .add()
+        .output();
+  }
+
+  /** Adds all ranks' {@code x}, one after the other along the first dimension. */
+  public static Output allGather(Scope scope, Output x) {
+    return scope.node("HorovodAllgather").input(x).add().output();
+  }
+
+  /** Adds rank {@code root}'s {@code x}. */
+  public static Output broadcast(Scope scope, Output x, int root) {
+    return scope.node("HorovodBroadcast").input(x).attr("root_rank", root).add().output();
+  }
+
+  private static Op.Builder define(String name, String input) {
+    return Op.define(name)
+        .attr("T: type")
+        .input(input)
+        .attr("ignore_name_scope: bool = false")
+        .attr("process_set_id: int = 0")
+        .stateful()
+        .noGradient("gradients pass between ranks after they are computed");
+  }
+
+  private Op allReduce() {
+    return define("HorovodAllreduce", "tensor: T")
+        .output("sum: T")
+        .attr("reduce_op: int = 1")
+        .attr("prescale_factor: float = 1.0")
+        .attr("postscale_factor: float = 1.0")
+        .shape(Shapes.like(0))
+        .asyncKernel(
+            node -> {
+              ReduceOp op = reduction(node);
+              return kernel(node, x -> ring.allReduceAsync(node.name(), x, op));
+            })
+        .build();
+  }
+
+  private Op allGather() {
+    return define("HorovodAllgather", "tensor: T")
+        .output("output: T")
+        .shape(
+            c -> {
+              Shape s = c.input(0);
+              return List.of(s.hasRank() && s.rank() > 0 ? s.withDim(0, Shape.UNKNOWN) : s);
+            })
+        .asyncKernel(node -> kernel(node, x -> ring.allGatherAsync(node.name(), x)))
+        .build();
+  }
+
+  private Op broadcast() {
+    return define("HorovodBroadcast", "tensor: T")
+        .output("output: T")
+        .attr("root_rank: int")
+        .shape(Shapes.like(0))
+        .asyncKernel(
+            node -> {
+              int root = node.intAttr("root_rank");
+              return kernel(node, x -> ring.broadcastAsync(node.name(), x, root));
+            })
+        .build();
+  }
+
+  /** The reduction a node asks for; Horovod averages by a sum and a factor. */
+  private ReduceOp reduction(Node node) {
+    int number = node.intAttr("reduce_op");
+    ReduceOp op = number >= 0 && number < REDUCTIONS.size() ? REDUCTIONS.get(number) : null;
+    float factor = node.floatAttr("prescale_factor") * node.floatAttr("postscale_factor");
+    if (op == ReduceOp.SUM && Math.abs(factor * ring.size() - 1) < 1e-6) {
+      return ReduceOp.AVERAGE;
+    }
+    if (op == null || factor != 1) {
+      throw MillraceException.invalid(
+          "HorovodAllreduce '%s': reduce_op %d with factors that make %s is not offered. There are"
+              + " average (0), sum (1), min (3), max (4) and product (5); multiply by other factors"
+              + " before or after.",
+          node.name(), number, factor);
+    }
+    return op;
+  }
+
+  private static AsyncKernel kernel(
+      Node node, Function<Tensor, CompletableFuture<Tensor>> operation) {
+    if (node.longAttr("process_set_id") != 0) {
+      throw MillraceException.invalid(
+          "%s '%s': process sets other than 0, all ranks, are not offered in graphs.",
+          node.op().name(), node.name());
+    }
+    return (c, done) ->
+        operation
+            .apply(c.input(0))
+            .whenComplete((result, failure) -> end(c, result, failure, done));
+  }
+
+  /** On the ring's thread. */
+  private static void end(KernelContext c, Tensor result, Throwable failure, Runnable done) {
+    if (failure != null) {
+      c.fail(MillraceException.of(failure));
+    } else {
+      c.output(0, result.reshaped(result.shape()));
+      result.close();
+    }
+    done.run();
+  }
+}
