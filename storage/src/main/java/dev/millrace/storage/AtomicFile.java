@@ -16,7 +16,7 @@ import java.util.zip.CRC32C;
  * the old file or the new one, also after a crash. Closed before {@link #publish}, it leaves
  * nothing behind.
  */
-final class AtomicFile implements AutoCloseable {
+public final class AtomicFile implements AutoCloseable {
   /** Large writes go to the system in pieces of this size, straight from the caller's memory. */
   private static final int CHUNK_BYTES = 1 << 20;
 
@@ -43,8 +43,8 @@ final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** Writes a whole file in one go. */
-  static void write(Path target, byte[] contents) {
+  /** Writes a whole file in one go: when this returns, it is on disk under its name. */
+  public static void write(Path target, byte[] contents) {
     try (AtomicFile file = new AtomicFile(target)) {
       file.write(ByteBuffer.wrap(contents));
       file.seal();

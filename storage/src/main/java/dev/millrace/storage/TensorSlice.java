@@ -113,7 +113,8 @@ public final class TensorSlice {
     return starts.length;
   }
 
-  long start(int dim) {
+  /** Where it starts in a dimension. */
+  public long start(int dim) {
     return starts[dim];
   }
 

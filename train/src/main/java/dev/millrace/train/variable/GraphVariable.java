@@ -18,6 +18,7 @@ import dev.millrace.tensor.Shape;
  * @param dtype the type of its elements
  * @param shape the shape of its value
  * @param trainable whether optimizers change it unless told otherwise
+ * @param part which part of a partitioned variable it is; null if it is a variable of its own
  */
 public record GraphVariable(
     Output handle,
@@ -26,11 +27,22 @@ public record GraphVariable(
     Node initializer,
     DType dtype,
     Shape shape,
-    boolean trainable) {
+    boolean trainable,
+    VariablePart part) {
 
-  /** The name of the node that holds it, which is its name in checkpoints. */
+  /** The name of the node that holds it. */
   public String name() {
     return handle.node().name();
+  }
+
+  /** The name of the tensor it is, or is a part of, in checkpoints. */
+  public String savedName() {
+    return part == null ? name() : part.whole();
+  }
+
+  /** Which slice of that tensor it is, in TensorFlow's form; empty if it is all of it. */
+  public String savedSlice() {
+    return part == null ? "" : part.slice().toString();
   }
 
   public Node node() {

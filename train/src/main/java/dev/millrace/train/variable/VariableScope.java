@@ -196,7 +196,7 @@ public final class VariableScope {
     Scope with = placed.colocatedWith(ref.node());
     Node assign = Assign.of(with.withName("Assign"), ref, value);
     Output read = Identity.of(with.withName("read"), ref);
-    return new GraphVariable(ref, read, value, assign, dtype, shape, trainable);
+    return new GraphVariable(ref, read, value, assign, dtype, shape, trainable, null);
   }
 
   private GraphVariable resource(
@@ -225,6 +225,6 @@ public final class VariableScope {
             .add()
             .output();
     read.refineShape(shape);
-    return new GraphVariable(handle, read, value, assign, dtype, shape, trainable);
+    return new GraphVariable(handle, read, value, assign, dtype, shape, trainable, null);
   }
 }

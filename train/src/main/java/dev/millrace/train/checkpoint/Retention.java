@@ -1,0 +1,75 @@
+package dev.millrace.train.checkpoint;
+
+import dev.millrace.proto.CheckpointState;
+import dev.millrace.storage.CheckpointStateFile;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Which of the checkpoints in a folder are kept. After each save it updates the folder's state file
+ * and then removes what is too old, so the file never names what is gone.
+ */
+final class Retention {
+  /** A checkpoint and when it was saved, in seconds since the epoch. */
+  private record Kept(Path prefix, double time) {}
+
+  private final SaverOptions options;
+  private final List<Kept> kept = new ArrayList<>();
+  private Path folder;
+
+  /** Checkpoints saved after this time are the next to be kept for good. */
+  private double nextForGood;
+
+  Retention(SaverOptions options) {
+    this.options = options;
+  }
+
+  /** Takes over the checkpoints that an earlier run saved in {@code directory}. */
+  void recover(Path directory, double now) {
+    if (directory.equals(folder)) {
+      return;
+    }
+    folder = directory;
+    kept.clear();
+    nextForGood = now + options.keepOneEvery().toSeconds();
+    CheckpointState state =
+        CheckpointStateFile.read(directory).orElse(CheckpointState.getDefaultInstance());
+    List<String> paths = state.getAllModelCheckpointPathsList();
+    for (int i = 0; i < paths.size(); i++) {
+      boolean timed = i < state.getAllModelCheckpointTimestampsCount();
+      Path prefix = Path.of(paths.get(i));
+      if (CheckpointFolder.isComplete(prefix)) {
+        kept.add(new Kept(prefix, timed ? state.getAllModelCheckpointTimestamps(i) : now));
+      }
+    }
+  }
+
+  /** A checkpoint was saved: records it as the latest and removes those beyond the limit. */
+  void saved(Path prefix, double now) {
+    kept.removeIf(k -> k.prefix.equals(prefix));
+    kept.add(new Kept(prefix, now));
+    List<Path> old = new ArrayList<>();
+    while (options.maxToKeep() > 0 && kept.size() > options.maxToKeep()) {
+      Kept oldest = kept.removeFirst();
+      if (oldest.time > nextForGood) {
+        nextForGood += options.keepOneEvery().toSeconds();
+      } else {
+        old.add(oldest.prefix);
+      }
+    }
+    CheckpointState.Builder state =
+        CheckpointState.newBuilder().setModelCheckpointPath(prefix.toString());
+    for (Kept k : kept) {
+      state.addAllModelCheckpointPaths(k.prefix.toString());
+      state.addAllModelCheckpointTimestamps(k.time);
+    }
+    CheckpointStateFile.write(folder, state.build());
+    old.forEach(CheckpointFolder::delete);
+  }
+
+  /** The checkpoints kept, oldest first. */
+  List<Path> prefixes() {
+    return kept.stream().map(Kept::prefix).toList();
+  }
+}

@@ -1,0 +1,237 @@
+package dev.millrace.train.checkpoint;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Scope;
+import dev.millrace.proto.SaverDef;
+import dev.millrace.runtime.Session;
+import dev.millrace.storage.AtomicFile;
+import dev.millrace.storage.BundleReader;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.train.variable.Variables;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Saves variables to checkpoints and restores them. The files are TensorFlow's, and so are the
+ * nodes it adds to the graph. When {@link #save} returns, the checkpoint is on disk, complete and
+ * checksummed, and the folder's state file names it; at any moment before, a crash leaves the
+ * checkpoints that were there.
+ *
+ * <p>Threading: one save or restore at a time.
+ */
+public final class Saver {
+  private static final Logger LOG = LoggerFactory.getLogger(Saver.class);
+  private static final int PROBLEMS_NAMED = 5;
+
+  private final Graph graph;
+  private final SaverOptions options;
+  private final List<SaveNodes.Entry> entries;
+  private final SaveNodes nodes;
+  private final Retention retention;
+  private byte[] metaGraph;
+  private int metaGraphNodes;
+
+  private Saver(Scope scope, List<SaveNodes.Entry> entries, SaverOptions options) {
+    if (entries.isEmpty()) {
+      throw MillraceException.invalid(
+          "There are no variables to save: make the saver after the variables.");
+    }
+    this.graph = scope.graph();
+    this.options = options;
+    this.entries = entries;
+    this.nodes =
+        SaveNodes.add(scope.withoutControlInputs().withoutColocation(), entries, options.sharded());
+    this.retention = new Retention(options);
+  }
+
+  /** A saver of all global variables. */
+  public static Saver of(Scope scope) {
+    return of(scope, SaverOptions.DEFAULT);
+  }
+
+  /** A saver of all global variables. */
+  public static Saver of(Scope scope, SaverOptions options) {
+    return of(scope, Variables.global(scope.graph()), options);
+  }
+
+  /** A saver of some variables, each under its own name. */
+  public static Saver of(Scope scope, List<GraphVariable> variables, SaverOptions options) {
+    return new Saver(
+        scope, sorted(variables.stream().map(v -> new SaveNodes.Entry(v.savedName(), v))), options);
+  }
+
+  /** A saver of some variables under other names: what the checkpoint calls each. */
+  public static Saver of(Scope scope, Map<String, GraphVariable> byName, SaverOptions options) {
+    return new Saver(
+        scope,
+        sorted(byName.entrySet().stream().map(e -> new SaveNodes.Entry(e.getKey(), e.getValue()))),
+        options);
+  }
+
+  private static List<SaveNodes.Entry> sorted(Stream<SaveNodes.Entry> entries) {
+    return entries
+        .sorted(Comparator.comparing(SaveNodes.Entry::name).thenComparing(e -> e.variable().name()))
+        .toList();
+  }
+
+  /**
+   * Saves to {@code prefix-step}, or to {@code prefix} itself if {@code step} is null, and returns
+   * that. Older checkpoints beyond the limit are removed.
+   */
+  public Path save(Session session, Path prefix, Long step) {
+    Path base = prefix.toAbsolutePath().normalize();
+    Path target = step == null ? base : CheckpointFolder.withSuffix(base, "-" + step);
+    double now = System.currentTimeMillis() / 1e3;
+    checkWritable(base.getParent());
+    retention.recover(base.getParent(), now);
+    runSave(session, target);
+    if (options.metaGraph()) {
+      AtomicFile.write(CheckpointFolder.withSuffix(target, ".meta"), metaGraph());
+    }
+    retention.saved(target, now);
+    return target;
+  }
+
+  /** The graph, encoded again only when it has grown. */
+  private byte[] metaGraph() {
+    if (metaGraph == null || metaGraphNodes != graph.size()) {
+      metaGraphNodes = graph.size();
+      metaGraph = MetaGraph.encode(graph, def()).build().toByteArray();
+    }
+    return metaGraph;
+  }
+
+  /** Saves to exactly {@code prefix} and leaves it at that: no state file, nothing removed. */
+  public void export(Session session, Path prefix) {
+    runSave(session, prefix.toAbsolutePath());
+  }
+
+  private void runSave(Session session, Path target) {
+    try (Tensor name = Tensor.scalar(target.toString())) {
+      session
+          .run(Map.of(nodes.prefix(), name), List.of(nodes.saved()), List.of())
+          .forEach(Tensor::close);
+    } catch (MillraceException e) {
+      throw e.withMessage("Checkpoint " + target + " could not be saved: " + e.getMessage());
+    }
+  }
+
+  private static void checkWritable(Path folder) {
+    Path there = folder;
+    while (there != null && !Files.exists(there)) {
+      there = there.getParent();
+    }
+    if (there != null && !(Files.isDirectory(there) && Files.isWritable(there))) {
+      throw new MillraceException(
+          Code.PERMISSION_DENIED,
+          "Cannot save checkpoints in "
+              + folder
+              + ": "
+              + there
+              + (Files.isDirectory(there) ? " is not writable" : " is a file")
+              + ". Name another folder or change its permissions.");
+    }
+  }
+
+  /** Restores from the checkpoint {@code prefix}, which must be of this model and undamaged. */
+  public void restore(Session session, Path prefix) {
+    checkFits(prefix);
+    try (Tensor name = Tensor.scalar(prefix.toAbsolutePath().toString())) {
+      session.run(Map.of(nodes.prefix(), name), nodes.restore());
+    }
+  }
+
+  /**
+   * Restores from the latest checkpoint in {@code folder} that can be read, and returns it; empty
+   * if there is no checkpoint. A damaged one is named in the log and the one before is used.
+   */
+  public Optional<Path> restoreLatest(Session session, Path folder) {
+    List<Path> candidates = CheckpointFolder.newestFirst(folder);
+    MillraceException first = null;
+    for (Path prefix : candidates) {
+      try {
+        restore(session, prefix);
+        LOG.info("Restored from {}.", prefix);
+        return Optional.of(prefix);
+      } catch (MillraceException e) {
+        if (e.code() != Code.DATA_LOSS) {
+          throw e;
+        }
+        LOG.error("Checkpoint {} is damaged, trying the one before: {}", prefix, e.getMessage());
+        first = first == null ? e : first;
+      }
+    }
+    if (first != null) {
+      throw first.withMessage(
+          "All "
+              + candidates.size()
+              + " checkpoints in "
+              + folder
+              + " are damaged; the latest: "
+              + first.getMessage()
+              + " Move the folder away to start anew.");
+    }
+    return Optional.empty();
+  }
+
+  /** Says what is wrong with a checkpoint of another model, all of it, before anything changes. */
+  private void checkFits(Path prefix) {
+    List<String> problems = new ArrayList<>();
+    try (BundleReader reader = new BundleReader(prefix)) {
+      for (SaveNodes.Entry e : entries) {
+        GraphVariable v = e.variable();
+        Shape needed = v.part() == null ? v.shape() : v.part().slice().shape();
+        if (!reader.contains(e.name())) {
+          problems.add("'" + e.name() + "' is missing");
+        } else if (reader.dtype(e.name()) != v.dtype()
+            || !needed.isCompatibleWith(reader.shape(e.name()))) {
+          problems.add(
+              String.format(
+                  "'%s' is %s%s, needed as %s%s",
+                  e.name(), reader.dtype(e.name()), reader.shape(e.name()), v.dtype(), needed));
+        }
+      }
+    }
+    if (!problems.isEmpty()) {
+      int more = problems.size() - PROBLEMS_NAMED;
+      throw MillraceException.failedPrecondition(
+          "Checkpoint %s is of another model: of %d variables %d do not fit: %s%s. Use another"
+              + " folder, or a saver of the variables that fit.",
+          prefix,
+          entries.size(),
+          problems.size(),
+          String.join("; ", problems.subList(0, Math.min(PROBLEMS_NAMED, problems.size()))),
+          more > 0 ? " and " + more + " more" : "");
+    }
+  }
+
+  /** The checkpoints kept of those this saver knows, oldest first. */
+  public List<Path> lastCheckpoints() {
+    return retention.prefixes();
+  }
+
+  /** The message that tells TensorFlow how to use the nodes. */
+  public SaverDef def() {
+    return SaverDef.newBuilder()
+        .setFilenameTensorName(nodes.prefix().name())
+        .setSaveTensorName(nodes.saved().name())
+        .setRestoreOpName(nodes.restore().name())
+        .setMaxToKeep(options.maxToKeep())
+        .setSharded(options.sharded())
+        .setKeepCheckpointEveryNHours((float) (options.keepOneEvery().toSeconds() / 3600.))
+        .setVersion(SaverDef.CheckpointFormatVersion.V2)
+        .build();
+  }
+}

@@ -1,0 +1,102 @@
+package dev.millrace.train.hook;
+
+import dev.millrace.proto.Event;
+import dev.millrace.proto.SessionLog;
+import dev.millrace.runtime.Session;
+import dev.millrace.storage.EventWriter;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.checkpoint.Saver;
+import dev.millrace.train.session.Coordinator;
+import dev.millrace.train.session.SessionRunArgs;
+import dev.millrace.train.session.SessionRunContext;
+import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.session.SessionRunValues;
+import dev.millrace.train.variable.GraphVariable;
+import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Saves at the beginning, on schedule, and at the end. Of several tasks only the chief has it. */
+public final class CheckpointSaverHook implements SessionRunHook {
+  /** What checkpoints are called unless told otherwise. */
+  public static final String NAME = "model.ckpt";
+
+  private static final Logger LOG = LoggerFactory.getLogger(CheckpointSaverHook.class);
+
+  private final GraphVariable step;
+  private final Saver saver;
+  private final Path prefix;
+  private final Schedule schedule;
+  private final EventWriter events;
+  private long saved = -1;
+
+  /** Saves to {@code prefix-STEP} and notes it in {@code events} unless null. */
+  public CheckpointSaverHook(
+      GraphVariable globalStep, Saver saver, Path prefix, Schedule schedule, EventWriter events) {
+    this.step = globalStep;
+    this.saver = saver;
+    this.prefix = prefix;
+    this.schedule = schedule;
+    this.events = events;
+  }
+
+  @Override
+  public void afterCreateSession(Session session, Coordinator coordinator) {
+    long now = read(session);
+    if (CheckpointFolder.isComplete(prefix.resolveSibling(prefix.getFileName() + "-" + now))) {
+      // Restored from there.
+      saved = now;
+      schedule.acted(now);
+    } else {
+      save(session);
+    }
+  }
+
+  @Override
+  public SessionRunArgs beforeRun(SessionRunContext context) {
+    return SessionRunArgs.fetching(step.read());
+  }
+
+  @Override
+  public void afterRun(SessionRunContext context, SessionRunValues values) {
+    // What the step fetched may or may not have its own update in it.
+    if (schedule.isDue(values.value(step.read()).longValue() + 1)
+        && schedule.isDue(read(context.session()))) {
+      save(context.session());
+    }
+  }
+
+  @Override
+  public void end(Session session) {
+    save(session);
+  }
+
+  private void save(Session session) {
+    long now = read(session);
+    if (now == saved) {
+      return;
+    }
+    long start = System.nanoTime();
+    Path checkpoint = saver.save(session, prefix, now);
+    saved = now;
+    schedule.acted(now);
+    LOG.info("Saved {} in {} ms.", checkpoint, (System.nanoTime() - start) / 1_000_000);
+    if (events != null) {
+      events.add(
+          Event.newBuilder()
+              .setStep(now)
+              .setSessionLog(
+                  SessionLog.newBuilder()
+                      .setStatus(SessionLog.SessionStatus.CHECKPOINT)
+                      .setCheckpointPath(checkpoint.toString()))
+              .build());
+    }
+  }
+
+  private long read(Session session) {
+    try (Tensor t = session.fetch(step.read())) {
+      return t.longValue();
+    }
+  }
+}

@@ -1,0 +1,65 @@
+package dev.millrace.train.hook;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.session.Coordinator;
+import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.variable.GraphVariable;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lets this task begin only when the others have reached a step, so that asynchronous workers start
+ * one after the other.
+ */
+public final class GlobalStepWaiterHook implements SessionRunHook {
+  private static final Logger LOG = LoggerFactory.getLogger(GlobalStepWaiterHook.class);
+  private static final long PAUSE_NANOS = 100_000_000L;
+  private static final long REPORT_NANOS = 10_000_000_000L;
+
+  private final GraphVariable step;
+  private final long first;
+  private final Duration limit;
+  private boolean begun;
+
+  /** Waits for step {@code first}, at most {@code limit}. */
+  public GlobalStepWaiterHook(GraphVariable globalStep, long first, Duration limit) {
+    this.step = globalStep;
+    this.first = first;
+    this.limit = limit;
+  }
+
+  @Override
+  public void afterCreateSession(Session session, Coordinator coordinator) {
+    long start = System.nanoTime();
+    long reported = start;
+    while (!begun) {
+      long now;
+      try (Tensor t = session.fetch(step.read())) {
+        now = t.longValue();
+      }
+      begun = now >= first;
+      if (begun) {
+        return;
+      }
+      long waited = System.nanoTime() - start;
+      if (waited > limit.toNanos()) {
+        throw new MillraceException(
+            Code.DEADLINE_EXCEEDED,
+            String.format(
+                "This task begins at step %d, but the others are at %d after %d s. Are they"
+                    + " running?",
+                first, now, limit.toSeconds()));
+      }
+      if (System.nanoTime() - reported > REPORT_NANOS) {
+        reported = System.nanoTime();
+        LOG.info("Waiting for step {} to begin; the others are at {}.", first, now);
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+package dev.millrace.train.hook;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.train.session.SessionRunArgs;
+import dev.millrace.train.session.SessionRunContext;
+import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.session.SessionRunValues;
+import dev.millrace.train.variable.GraphVariable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Writes what ran when in a step to {@code timeline-STEP.json}, for Chrome's trace viewer. */
+public final class ProfilerHook implements SessionRunHook {
+  private final GraphVariable step;
+  private final Schedule schedule;
+  private final Path folder;
+  private long next;
+  private boolean asked;
+
+  /** Profiles a step on {@code schedule} and writes it to {@code folder}. */
+  public ProfilerHook(GraphVariable globalStep, Schedule schedule, Path folder) {
+    this.step = globalStep;
+    this.schedule = schedule;
+    this.folder = folder;
+  }
+
+  @Override
+  public SessionRunArgs beforeRun(SessionRunContext context) {
+    asked = schedule.isDue(next);
+    SessionRunArgs args = SessionRunArgs.fetching(step.read());
+    return asked ? args.withTrace() : args;
+  }
+
+  @Override
+  public void afterRun(SessionRunContext context, SessionRunValues values) {
+    long now = values.value(step.read()).longValue() + 1;
+    if (asked) {
+      write(values.trace(), folder.resolve("timeline-" + now + ".json"));
+      schedule.acted(now);
+    }
+    next = now + 1;
+  }
+
+  private static void write(StepTrace trace, Path file) {
+    try {
+      Files.createDirectories(file.getParent());
+      Files.writeString(file, ChromeTrace.of(trace));
+    } catch (IOException e) {
+      throw new MillraceException(Code.UNAVAILABLE, "Cannot write " + file + ": " + e, e);
+    }
+  }
+}

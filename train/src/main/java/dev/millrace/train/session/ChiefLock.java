@@ -1,0 +1,79 @@
+package dev.millrace.train.session;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/**
+ * The right to save in a folder, which one process at a time has. The system takes it back when the
+ * process ends, however it ends.
+ */
+final class ChiefLock implements AutoCloseable {
+  private static final String NAME = "chief.lock";
+
+  private final FileChannel channel;
+
+  private ChiefLock(FileChannel channel) {
+    this.channel = channel;
+  }
+
+  /** Takes the lock; FAILED_PRECONDITION if another chief has it. */
+  static ChiefLock take(Path folder) {
+    Path file = folder.resolve(NAME);
+    try {
+      Files.createDirectories(folder);
+      FileChannel channel =
+          FileChannel.open(
+              file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+      if (!tryLock(channel)) {
+        String other = Files.readString(file).strip();
+        channel.close();
+        throw MillraceException.failedPrecondition(
+            "There is another chief (%s) that saves in %s. A job has one chief: end the other"
+                + " process, or give this job a folder of its own.",
+            other, folder);
+      }
+      channel.truncate(0);
+      channel.write(
+          ByteBuffer.wrap(
+              ("process " + ProcessHandle.current().pid() + "\n")
+                  .getBytes(StandardCharsets.UTF_8)));
+      return new ChiefLock(channel);
+    } catch (IOException e) {
+      throw new MillraceException(
+          Code.PERMISSION_DENIED,
+          "Cannot write in the folder "
+              + folder
+              + " for checkpoints and summaries: "
+              + e
+              + ". Name another one or change its permissions.",
+          e);
+    }
+  }
+
+  private static boolean tryLock(FileChannel channel) throws IOException {
+    try {
+      FileLock lock = channel.tryLock();
+      return lock != null;
+    } catch (OverlappingFileLockException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      channel.close();
+    } catch (IOException e) {
+      throw MillraceException.of(e);
+    }
+  }
+}

@@ -1,0 +1,310 @@
+package dev.millrace.train.session;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.Session;
+import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.variable.Variables;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedSet;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A session that trains. The chief initialises the model or restores it from its folder, other
+ * tasks wait until it has; hooks are called around every step; when a task is lost the session is
+ * made anew, from the last checkpoint if variables were lost with it, and the step is run again.
+ *
+ * <pre>{@code
+ * try (var session = MonitoredTrainingSession.start(scope, LocalSession::new, settings)) {
+ *   session.loop(s -> s.run(Map.of(images, batch.images()), List.of(), List.of(train)));
+ * }
+ * }</pre>
+ *
+ * <p>Closing ends the hooks (the last save is one of them) unless a step failed. A failure that is
+ * not a step's is reported by {@link #fail}; {@link #loop} does that.
+ *
+ * <p>Threading: steps are run by one thread at a time; {@link #requestStop} and {@link #shouldStop}
+ * may be called by any.
+ */
+public final class MonitoredTrainingSession implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(MonitoredTrainingSession.class);
+
+  private final TrainingSettings settings;
+  private final UsualHooks usual;
+  private final List<SessionRunHook> hooks;
+  private final SessionStarter starter;
+  private final ChiefLock lock;
+  private final StepWatch watch;
+  private Session session;
+  private Coordinator coordinator;
+  private MillraceException failure;
+  private boolean closed;
+  private volatile boolean stopRequested;
+
+  /** Starts training with the usual scaffold. */
+  public static MonitoredTrainingSession start(
+      Scope scope, SessionFactory factory, TrainingSettings settings) {
+    return start(scope, factory, settings, Scaffold.DEFAULT);
+  }
+
+  /**
+   * Starts training: begins the hooks, completes the graph, and makes the first session. Returns
+   * when the model is ready.
+   */
+  public static MonitoredTrainingSession start(
+      Scope scope, SessionFactory factory, TrainingSettings settings, Scaffold scaffold) {
+    ChiefLock lock = null;
+    UsualHooks usual = null;
+    try {
+      if (settings.chief() && settings.folder() != null) {
+        lock = ChiefLock.take(settings.folder());
+        CheckpointFolder.removeLeftOvers(settings.folder());
+      }
+      settings.hooks().forEach(SessionRunHook::begin);
+      Scaffold complete = scaffold.completed(scope, settings.chief() && settings.folder() != null);
+      usual = UsualHooks.of(scope.graph(), settings, complete);
+      usual.hooks().forEach(SessionRunHook::begin);
+      Readiness global = new Readiness(scope.withoutColocation(), Variables.global(scope.graph()));
+      SessionStarter starter =
+          new SessionStarter(
+              scope.graph(),
+              factory,
+              complete,
+              global,
+              new SessionStarter.Task(
+                  settings.chief(), settings.chiefName(), settings.folder(), settings.maxWait()));
+      MonitoredTrainingSession training =
+          new MonitoredTrainingSession(settings, usual, starter, lock);
+      training.create(true);
+      return training;
+    } catch (RuntimeException e) {
+      if (usual != null) {
+        usual.close();
+      }
+      if (lock != null) {
+        lock.close();
+      }
+      throw e;
+    }
+  }
+
+  private MonitoredTrainingSession(
+      TrainingSettings settings, UsualHooks usual, SessionStarter starter, ChiefLock lock) {
+    this.settings = settings;
+    this.usual = usual;
+    // The usual ones last: what another hook refuses must not be saved.
+    this.hooks = new ArrayList<>(settings.hooks());
+    hooks.addAll(usual.hooks());
+    this.starter = starter;
+    this.lock = lock;
+    this.watch = new StepWatch(hooks);
+  }
+
+  private void create(boolean first) {
+    session = first ? starter.first() : starter.again();
+    Session mine = session;
+    coordinator = new Coordinator();
+    Coordinator ours = coordinator;
+    // A thread beside the steps failed: a step that waits for it must not wait for ever.
+    ours.onStop(
+        () -> {
+          if (ours.failure() != null) {
+            mine.close();
+          }
+        });
+    hooks.forEach(h -> h.afterCreateSession(mine, ours));
+  }
+
+  /** Whether training is to end: a hook or a caller asked for it, or it failed. */
+  public boolean shouldStop() {
+    return stopRequested || closed || failure != null;
+  }
+
+  /** Asks training to end after the step under way. */
+  public void requestStop() {
+    stopRequested = true;
+  }
+
+  /** The session under the hooks, for runs that are not steps of training. */
+  public Session raw() {
+    return session;
+  }
+
+  /** Runs {@code step} until training is to end. Running out of data (OUT_OF_RANGE) is an end. */
+  public void loop(Consumer<MonitoredTrainingSession> step) {
+    while (!shouldStop()) {
+      try {
+        step.accept(this);
+      } catch (RuntimeException e) {
+        MillraceException cause = MillraceException.of(e);
+        if (cause.code() != Code.OUT_OF_RANGE) {
+          fail(cause);
+          throw e;
+        }
+        LOG.info("Training ends: {}", cause.getMessage());
+        requestStop();
+      }
+    }
+  }
+
+  /** Says that training failed outside of a step, so that closing does not save or end hooks. */
+  public void fail(MillraceException cause) {
+    if (failure == null) {
+      failure = cause;
+    }
+  }
+
+  /**
+   * Runs a step with the hooks around it. Feeds are borrowed, the results are the caller's. Throws
+   * FAILED_PRECONDITION once training is to end, and OUT_OF_RANGE when the data has ended.
+   */
+  public List<Tensor> run(Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets) {
+    if (shouldStop()) {
+      throw MillraceException.failedPrecondition(
+          "A step was run after training ended%s. Ask shouldStop() before each step.",
+          failure != null ? " by a failure: " + failure.getMessage() : "");
+    }
+    watch.begin();
+    try {
+      while (true) {
+        try {
+          return attempt(feeds, fetches, targets);
+        } catch (MillraceException e) {
+          MillraceException cause = coordinator.failure() != null ? coordinator.failure() : e;
+          if (!isLoss(cause)) {
+            throw cause;
+          }
+          recover(cause);
+        }
+      }
+    } catch (RuntimeException e) {
+      MillraceException cause = MillraceException.of(e);
+      if (cause.code() == Code.OUT_OF_RANGE) {
+        stopRequested = true;
+      } else {
+        fail(cause);
+      }
+      throw e;
+    } finally {
+      watch.end();
+    }
+  }
+
+  /** Likewise, for one value. */
+  public Tensor fetch(Output output, Map<Output, Tensor> feeds) {
+    return run(feeds, List.of(output), List.of()).getFirst();
+  }
+
+  private static boolean isLoss(MillraceException e) {
+    return e.code() == Code.UNAVAILABLE || e.code() == Code.ABORTED;
+  }
+
+  private List<Tensor> attempt(
+      Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets) {
+    if (coordinator.failure() != null) {
+      throw coordinator.failure();
+    }
+    SessionRunContext context = new SessionRunContext(session, fetches);
+    Map<Output, Tensor> allFeeds = new LinkedHashMap<>(feeds);
+    SequencedSet<Output> extra = new LinkedHashSet<>();
+    SequencedSet<Node> allTargets = new LinkedHashSet<>(targets);
+    boolean traced = false;
+    for (SessionRunHook hook : hooks) {
+      SessionRunArgs args = hook.beforeRun(context);
+      extra.addAll(args.fetches());
+      allTargets.addAll(args.targets());
+      traced |= args.traced();
+      args.feeds().forEach((fed, value) -> put(allFeeds, fed, value));
+    }
+    fetches.forEach(extra::remove);
+    List<Output> allFetches = new ArrayList<>(fetches);
+    allFetches.addAll(extra);
+    StepTrace trace = traced ? new StepTrace() : null;
+    List<Tensor> results =
+        session.run(
+            allFeeds,
+            allFetches,
+            List.copyOf(allTargets),
+            new RunOptions(settings.stepTimeout(), trace));
+    List<Tensor> hooksOwn = results.subList(fetches.size(), results.size());
+    try {
+      Map<Output, Tensor> byOutput = new HashMap<>();
+      for (int i = 0; i < results.size(); i++) {
+        byOutput.put(allFetches.get(i), results.get(i));
+      }
+      SessionRunValues values = new SessionRunValues(byOutput, trace);
+      for (SessionRunHook hook : hooks) {
+        hook.afterRun(context, values);
+      }
+    } catch (RuntimeException e) {
+      results.subList(0, fetches.size()).forEach(Tensor::close);
+      throw e;
+    } finally {
+      hooksOwn.forEach(Tensor::close);
+    }
+    stopRequested |= context.stopRequested();
+    return List.copyOf(results.subList(0, fetches.size()));
+  }
+
+  private static void put(Map<Output, Tensor> feeds, Output fed, Tensor value) {
+    if (feeds.putIfAbsent(fed, value) != null) {
+      throw MillraceException.invalid("Two feeds were given for '%s' in one step.", fed.name());
+    }
+  }
+
+  private void recover(MillraceException cause) {
+    LOG.warn("The session is made anew, as a task was lost: {}", cause.getMessage());
+    closeSession();
+    create(false);
+  }
+
+  private void closeSession() {
+    coordinator.requestStop();
+    try {
+      session.close();
+    } catch (MillraceException e) {
+      LOG.debug("Closing a session that was lost: {}", e.getMessage());
+    }
+    try {
+      coordinator.join(settings.stopGrace());
+    } catch (MillraceException e) {
+      LOG.debug("A thread beside the steps ended with: {}", e.getMessage());
+    }
+  }
+
+  /** Ends the hooks unless training failed, and closes the session. */
+  @Override
+  public void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    try {
+      if (failure == null) {
+        for (SessionRunHook hook : hooks) {
+          hook.end(session);
+        }
+      }
+    } finally {
+      watch.close();
+      closeSession();
+      usual.close();
+      if (lock != null) {
+        lock.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+package dev.millrace.train.session;
+
+import dev.millrace.runtime.Session;
+
+/**
+ * Something done around the steps of training, such as saving or logging. In the life of a training
+ * session: {@link #begin} once, before the session exists; {@link #afterCreateSession} whenever a
+ * session was made, also after a task was lost; {@link #beforeRun} and {@link #afterRun} around
+ * every step; {@link #end} once, unless training failed.
+ *
+ * <p>Threading: called by the thread that runs the steps.
+ */
+public interface SessionRunHook {
+  /** The last chance to add nodes to the graph. */
+  default void begin() {}
+
+  /**
+   * The variables have their values. Threads that work beside the steps are started in {@code
+   * coordinator}, which belongs to this session.
+   */
+  default void afterCreateSession(Session session, Coordinator coordinator) {}
+
+  /** What this hook wants fetched, fed and run with the next step. */
+  default SessionRunArgs beforeRun(SessionRunContext context) {
+    return SessionRunArgs.NONE;
+  }
+
+  /**
+   * The step has run. {@code values} are borrowed: they are closed when all hooks have seen them.
+   */
+  default void afterRun(SessionRunContext context, SessionRunValues values) {}
+
+  /** Training has ended and the session still works. */
+  default void end(Session session) {}
+
+  /** What a step that takes long may be waiting for on behalf of this hook; null if nothing. */
+  default String waitsFor() {
+    return null;
+  }
+}

@@ -1,0 +1,91 @@
+package dev.millrace.train.session;
+
+import com.google.protobuf.TextFormat;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Output;
+import dev.millrace.storage.AtomicFile;
+import dev.millrace.storage.EventWriter;
+import dev.millrace.train.GlobalStep;
+import dev.millrace.train.hook.CheckpointSaverHook;
+import dev.millrace.train.hook.Schedule;
+import dev.millrace.train.hook.StepCounterHook;
+import dev.millrace.train.hook.SummarySaverHook;
+import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.wire.GraphCodec;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The hooks every training has: the chief of one with a folder counts, summarises and saves. */
+final class UsualHooks implements AutoCloseable {
+  private final List<SessionRunHook> hooks = new ArrayList<>();
+  private EventWriter events;
+
+  static UsualHooks of(Graph graph, TrainingSettings settings, Scaffold scaffold) {
+    UsualHooks usual = new UsualHooks();
+    if (settings.chief()) {
+      usual.addForChief(graph, settings, scaffold);
+    }
+    return usual;
+  }
+
+  private void addForChief(Graph graph, TrainingSettings settings, Scaffold scaffold) {
+    Path folder = settings.folder();
+    GraphVariable step = GlobalStep.find(graph);
+    if (folder != null) {
+      if (step == null) {
+        throw MillraceException.invalid(
+            "The graph has no global step, which saving in %s needs. Make one with GlobalStep.of"
+                + " and hand it to the optimizer.",
+            folder);
+      }
+      events = new EventWriter(folder);
+      var def = GraphCodec.encode(graph);
+      events.addGraph(def.toByteString());
+      AtomicFile.write(
+          folder.resolve("graph.pbtxt"),
+          TextFormat.printer().printToString(def).getBytes(StandardCharsets.UTF_8));
+    }
+    if (step != null && settings.logEverySteps() > 0) {
+      hooks.add(new StepCounterHook(step, settings.logEverySteps(), events));
+    }
+    Output summary = scaffold.summary();
+    if (events != null && summary != null && settings.summariesEverySteps() > 0) {
+      hooks.add(
+          new SummarySaverHook(
+              step, summary, Schedule.everySteps(settings.summariesEverySteps()), events));
+    }
+    if (folder != null) {
+      hooks.add(
+          new CheckpointSaverHook(
+              step,
+              scaffold.saver(),
+              folder.resolve(CheckpointSaverHook.NAME),
+              saving(settings),
+              events));
+    }
+  }
+
+  private static Schedule saving(TrainingSettings settings) {
+    Duration every = settings.saveEvery();
+    return every != null
+        ? Schedule.every(every)
+        : settings.saveEverySteps() > 0
+            ? Schedule.everySteps(settings.saveEverySteps())
+            : Schedule.never();
+  }
+
+  List<SessionRunHook> hooks() {
+    return hooks;
+  }
+
+  @Override
+  public void close() {
+    if (events != null) {
+      events.close();
+    }
+  }
+}

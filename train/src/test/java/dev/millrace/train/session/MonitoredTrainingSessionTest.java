@@ -1,0 +1,302 @@
+package dev.millrace.train.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.runtime.LocalSession;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.hook.NanTensorHook;
+import dev.millrace.train.hook.StopAtStepHook;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class MonitoredTrainingSessionTest {
+  @TempDir Path folder;
+
+  private static final TrainingSettings QUIET =
+      TrainingSettings.DEFAULT.withLogEverySteps(0).withMaxWait(Duration.ofSeconds(20));
+
+  /** Notes the calls it gets. */
+  private static final class Recorder implements SessionRunHook {
+    final List<String> calls = new ArrayList<>();
+
+    @Override
+    public void begin() {
+      calls.add("begin");
+    }
+
+    @Override
+    public void afterCreateSession(Session session, Coordinator coordinator) {
+      calls.add("created");
+    }
+
+    @Override
+    public SessionRunArgs beforeRun(SessionRunContext context) {
+      calls.add("before");
+      return SessionRunArgs.NONE;
+    }
+
+    @Override
+    public void afterRun(SessionRunContext context, SessionRunValues values) {
+      calls.add("after");
+    }
+
+    @Override
+    public void end(Session session) {
+      calls.add("end");
+    }
+  }
+
+  @Test
+  void hooksAreCalledInTheirOrder() {
+    LineModel m = new LineModel();
+    Recorder recorder = new Recorder();
+    TrainingSettings settings = QUIET.withHooks(StopAtStepHook.at(m.step, 2), recorder);
+    try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+      s.loop(m::step);
+      assertEquals(2, m.stepOf(s.raw()));
+    }
+    assertEquals(
+        List.of("begin", "created", "before", "after", "before", "after", "end"), recorder.calls);
+  }
+
+  @Test
+  void runningAfterTheEndSaysSo() {
+    LineModel m = new LineModel();
+    try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, QUIET)) {
+      m.step(s);
+      s.requestStop();
+      assertTrue(s.shouldStop());
+      MillraceException e = assertThrows(MillraceException.class, () -> m.step(s));
+      assertEquals(Code.FAILED_PRECONDITION, e.code());
+      assertTrue(e.getMessage().startsWith("A step was run after training ended"));
+    }
+  }
+
+  @Test
+  void trainingGoesOnWhereItWasSaved() {
+    double[] losses = new double[6];
+    LineModel once = new LineModel();
+    try (var s = MonitoredTrainingSession.start(once.scope, LocalSession::new, QUIET)) {
+      for (int i = 0; i < 6; i++) {
+        losses[i] = loss(once, s);
+      }
+    }
+    for (int part = 0; part < 2; part++) {
+      LineModel m = new LineModel();
+      TrainingSettings settings =
+          QUIET.withFolder(folder).withHooks(StopAtStepHook.after(m.step, 3));
+      int from = 3 * part;
+      try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+        for (int i = from; !s.shouldStop(); i++) {
+          assertEquals(losses[i], loss(m, s), 1e-6, "step " + i);
+        }
+        assertEquals(from + 3, m.stepOf(s.raw()));
+      }
+    }
+    assertEquals(folder.resolve("model.ckpt-6"), CheckpointFolder.latest(folder).orElseThrow());
+    assertTrue(Files.exists(folder.resolve("graph.pbtxt")));
+  }
+
+  private static double loss(LineModel m, MonitoredTrainingSession s) {
+    return s.run(m.batch(1, 2), List.of(m.loss), List.of(m.train)).getFirst().doubleValue();
+  }
+
+  /** Sessions of which one fails at a given step as if a task had been lost. */
+  private static SessionFactory losing(int failAt, Code code) {
+    int[] runs = {0};
+    return graph -> {
+      LocalSession real = new LocalSession(graph);
+      return new Session() {
+        @Override
+        public List<Tensor> run(
+            Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions o) {
+          if (!feeds.isEmpty() && !targets.isEmpty() && ++runs[0] == failAt) {
+            throw new MillraceException(code, "ps/0 was lost");
+          }
+          return real.run(feeds, fetches, targets, o);
+        }
+
+        @Override
+        public Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets) {
+          return real.makeCallable(feeds, fetches, targets);
+        }
+
+        @Override
+        public void close() {
+          real.close();
+        }
+      };
+    };
+  }
+
+  @Test
+  void lostTaskSetsTrainingBackToTheLastCheckpoint() {
+    for (Code code : List.of(Code.UNAVAILABLE, Code.ABORTED)) {
+      LineModel m = new LineModel();
+      Recorder recorder = new Recorder();
+      Path here = folder.resolve(code.name());
+      TrainingSettings settings =
+          QUIET
+              .withFolder(here)
+              .withSaveEverySteps(2)
+              .withHooks(recorder, StopAtStepHook.at(m.step, 6));
+      int steps = 0;
+      // The training steps and the restore are the runs that count: fails in the fourth step.
+      try (var s = MonitoredTrainingSession.start(m.scope, losing(4, code), settings)) {
+        while (!s.shouldStop()) {
+          m.step(s);
+          steps++;
+        }
+        assertEquals(6, m.stepOf(s.raw()));
+      }
+      assertEquals(2, recorder.calls.stream().filter("created"::equals).count());
+      // Saved at step 2; the third is made again, as its variables went with the session.
+      assertEquals(7, steps, code.name());
+    }
+  }
+
+  @Test
+  void otherFailuresEndTrainingWithoutASave() {
+    LineModel m = new LineModel();
+    Recorder recorder = new Recorder();
+    TrainingSettings settings = QUIET.withFolder(folder).withHooks(recorder);
+    MillraceException e =
+        assertThrows(
+            MillraceException.class,
+            () -> {
+              try (var s =
+                  MonitoredTrainingSession.start(
+                      m.scope, losing(3, Code.INVALID_ARGUMENT), settings)) {
+                s.loop(m::step);
+              }
+            });
+    assertEquals("ps/0 was lost", e.getMessage());
+    assertFalse(recorder.calls.contains("end"));
+    assertEquals(folder.resolve("model.ckpt-0"), CheckpointFolder.latest(folder).orElseThrow());
+  }
+
+  @Test
+  void nanLossEndsTrainingBeforeItIsSaved() {
+    LineModel m = new LineModel();
+    TrainingSettings settings =
+        QUIET.withFolder(folder).withSaveEverySteps(1).withHooks(new NanTensorHook(m.loss));
+    MillraceException e =
+        assertThrows(
+            MillraceException.class,
+            () -> {
+              try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+                s.loop(t -> t.run(m.batch(Float.NaN), List.of(), List.of(m.train)));
+              }
+            });
+    assertTrue(e.getMessage().contains("is NaN in step 1 of this task"), e.getMessage());
+    assertEquals(folder.resolve("model.ckpt-0"), CheckpointFolder.latest(folder).orElseThrow());
+  }
+
+  @Test
+  void runningOutOfDataEndsTrainingInPeace() {
+    LineModel m = new LineModel();
+    Recorder recorder = new Recorder();
+    int[] left = {3};
+    try (var s =
+        MonitoredTrainingSession.start(m.scope, LocalSession::new, QUIET.withHooks(recorder))) {
+      s.loop(
+          t -> {
+            if (left[0]-- == 0) {
+              throw new MillraceException(Code.OUT_OF_RANGE, "The data has ended.");
+            }
+            m.step(t);
+          });
+      assertEquals(3, m.stepOf(s.raw()));
+    }
+    assertEquals("end", recorder.calls.getLast());
+  }
+
+  @Test
+  void secondChiefIsRefused() {
+    LineModel m = new LineModel();
+    TrainingSettings settings = QUIET.withFolder(folder);
+    try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+      assertFalse(s.shouldStop());
+      LineModel second = new LineModel();
+      MillraceException e =
+          assertThrows(
+              MillraceException.class,
+              () -> MonitoredTrainingSession.start(second.scope, LocalSession::new, settings));
+      assertTrue(
+          e.getMessage()
+              .startsWith("There is another chief (process " + ProcessHandle.current().pid() + ")"),
+          e.getMessage());
+    }
+  }
+
+  @Test
+  void taskThatIsNotTheChiefWaitsNoLongerThanItMay() {
+    LineModel m = new LineModel();
+    TrainingSettings settings = QUIET.withChief(false).withMaxWait(Duration.ofMillis(200));
+    MillraceException e =
+        assertThrows(
+            MillraceException.class,
+            () -> MonitoredTrainingSession.start(m.scope, LocalSession::new, settings));
+    assertEquals(Code.DEADLINE_EXCEEDED, e.code());
+    assertTrue(
+        e.getMessage().contains("Waiting for the chief, worker/0")
+            && e.getMessage().contains("2 variables have no value: [global_step, w]"),
+        e.getMessage());
+  }
+
+  @Test
+  void threadThatFailsEndsTheStepThatWaits() {
+    LineModel m = new LineModel();
+    SessionRunHook failing =
+        new SessionRunHook() {
+          @Override
+          public void afterCreateSession(Session session, Coordinator coordinator) {
+            coordinator.start(
+                "failing",
+                () -> {
+                  throw new MillraceException(Code.INVALID_ARGUMENT, "out of tokens");
+                });
+          }
+        };
+    try (var s =
+        MonitoredTrainingSession.start(m.scope, LocalSession::new, QUIET.withHooks(failing))) {
+      MillraceException e = assertThrows(MillraceException.class, () -> s.loop(m::step));
+      assertEquals("out of tokens", e.getMessage());
+    }
+  }
+
+  @Test
+  void coordinatorNamesTheFirstFailure() throws InterruptedException {
+    Coordinator c = new Coordinator();
+    CountDownLatch stopped = new CountDownLatch(1);
+    c.onStop(stopped::countDown);
+    c.start("a", () -> c.awaitStop(Duration.ofSeconds(10)));
+    c.start(
+        "b",
+        () -> {
+          throw new IllegalStateException("broken");
+        });
+    assertTrue(stopped.await(10, TimeUnit.SECONDS));
+    MillraceException e =
+        assertThrows(MillraceException.class, () -> c.join(Duration.ofSeconds(10)));
+    assertTrue(e.getMessage().contains("broken"));
+  }
+}
