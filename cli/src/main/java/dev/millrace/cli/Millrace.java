@@ -20,6 +20,7 @@ import picocli.CommandLine.ScopeType;
     subcommands = {
       TrainCommand.class,
       ServerCommand.class,
+      LaunchCommand.class,
       CompletionCommand.class,
     },
     footer = {
@@ -28,6 +29,7 @@ import picocli.CommandLine.ScopeType;
       "  millrace train mnist",
       "  millrace server --ps_hosts localhost:2220 --worker_hosts localhost:2221 \\",
       "      --job_name ps --task_index 0",
+      "  millrace launch -np 4 -H host1:2,host2:2 -- ./train.sh",
       "  millrace train mnist --help",
     },
     exitCodeListHeading = "%nExit codes:%n",

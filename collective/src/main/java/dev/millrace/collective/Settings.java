@@ -53,6 +53,11 @@ public record Settings(
     return fromEnvironment(Place.fromEnvironment(), System.getenv());
   }
 
+  /** The same for a place that is known otherwise. */
+  public static Settings fromEnvironment(Place place) {
+    return fromEnvironment(place, System.getenv());
+  }
+
   static Settings fromEnvironment(Place place, Map<String, String> env) {
     Settings d = of(place);
     Terms terms =
