@@ -1,6 +1,7 @@
 package dev.millrace.ops;
 
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.op.Fusion;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.accumulator.AccumulatorOps;
@@ -38,7 +39,11 @@ public final class StandardOps {
           .flatMap(List::stream)
           .toList();
 
-  private static final OpRegistry REGISTRY = OpRegistry.of(ALL);
+  /** Groups of ops that are run as one. */
+  private static final List<Fusion> FUSIONS =
+      Stream.of(NnOps.FUSIONS, TrainOps.FUSIONS).flatMap(List::stream).toList();
+
+  private static final OpRegistry REGISTRY = OpRegistry.of(ALL).withFusions(FUSIONS);
 
   private StandardOps() {}
 

@@ -128,7 +128,7 @@ public final class LocalSession implements Session {
     Device first = devices.getFirst();
     Graph client = ClientGraph.of(graph, s, placement, ClientGraph.inProcess(first.name()));
     if (options.simplify()) {
-      client = Simplifier.simplify(client);
+      client = Simplifier.simplify(client, s.targetNames());
     }
     Map<String, Device> byName = new java.util.HashMap<>();
     devices.forEach(d -> byName.put(d.name(), d));

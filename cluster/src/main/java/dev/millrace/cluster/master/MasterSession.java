@@ -184,14 +184,16 @@ public final class MasterSession {
     List<Output> feeds = wish.feeds.stream().map(graph::output).toList();
     List<Output> fetches = wish.fetches.stream().map(graph::output).toList();
     List<Node> targets = wish.targets.stream().map(this::target).toList();
+    Signature wanted = new Signature(feeds, fetches, targets);
     Graph client =
         Simplifier.simplify(
             ClientGraph.of(
                 graph,
-                new Signature(feeds, fetches, targets),
+                wanted,
                 placement,
                 ClientGraph.byRendezvous(
-                    clientDevice.name(), clientDevice.incarnation(), wish.feeds, wish.fetches)));
+                    clientDevice.name(), clientDevice.incarnation(), wish.feeds, wish.fetches)),
+            wanted.targetNames());
     Map<String, Graph> byTask =
         Partitioner.partition(
             client,

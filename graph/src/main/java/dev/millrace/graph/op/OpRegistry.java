@@ -5,15 +5,21 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Closest;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The ops a graph may use, by name. An immutable value passed to whoever needs it. */
+/**
+ * The ops a graph may use, by name, and which groups of them can be run as one. An immutable value
+ * passed to whoever needs it.
+ */
 public final class OpRegistry {
   private final Map<String, Op> ops;
+  private final List<Fusion> fusions;
 
-  private OpRegistry(Map<String, Op> ops) {
+  private OpRegistry(Map<String, Op> ops, List<Fusion> fusions) {
     this.ops = ops;
+    this.fusions = fusions;
   }
 
   /** A registry of these ops; two of one name are an error. */
@@ -24,7 +30,17 @@ public final class OpRegistry {
         throw new IllegalArgumentException("op " + op.name() + " is registered twice");
       }
     }
-    return new OpRegistry(Collections.unmodifiableMap(map));
+    return new OpRegistry(Collections.unmodifiableMap(map), List.of());
+  }
+
+  /** The same ops, of which these groups can be run as one; the first that matches is taken. */
+  public OpRegistry withFusions(List<Fusion> patterns) {
+    return new OpRegistry(ops, List.copyOf(patterns));
+  }
+
+  /** The groups of ops that can be run as one. */
+  public List<Fusion> fusions() {
+    return fusions;
   }
 
   /** All ops, ordered by name. */

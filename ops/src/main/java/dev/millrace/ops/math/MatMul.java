@@ -59,7 +59,8 @@ public final class MatMul {
             c.node().booleanAttr("transpose_b")));
   }
 
-  private static Shape product(Shape a, Shape b, boolean ta, boolean tb) {
+  /** The shape of the product of matrices of these shapes, where there is one. */
+  public static Shape product(Shape a, Shape b, boolean ta, boolean tb) {
     if (a.rank() != 2 || b.rank() != 2) {
       throw MillraceException.invalid("both inputs must be matrices: a is %s, b is %s.", a, b);
     }

@@ -12,6 +12,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.BinaryOp;
+import dev.millrace.tensor.math.ChannelBias;
 import dev.millrace.tensor.math.ChannelSum;
 import dev.millrace.tensor.math.Elementwise;
 import java.util.Arrays;
@@ -98,6 +99,10 @@ public final class BiasAdd {
       }
       int axis = channelAxis(s, format);
       checkBias(s, bias.shape(), axis);
+      if (axis == s.rank() - 1 && ChannelBias.supports(value)) {
+        ChannelBias.add(value, bias, false, c.allocateOrReuse(0, 0, s));
+        return;
+      }
       Tensor column = bias.reshaped(Shape.of(s.dim(axis)).concat(ones(s.rank() - 1 - axis)));
       try {
         Elementwise.binary(BinaryOp.ADD, value, column, c.allocateOrReuse(0, 0, s));

@@ -7,6 +7,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
 import dev.millrace.ops.array.Axis;
@@ -27,11 +28,7 @@ public final class Convolution {
   public static final Op OP =
       settings(Op.define("Conv2D").attr(TYPES).input("input: T").input("filter: T"))
           .output("output: T")
-          .shape(
-              c -> {
-                ImageWindow w = ImageWindow.of(c.node());
-                return List.of(output(w, c.inputOfRank(0, 4), c.inputOfRank(1, 4)));
-              })
+          .shape(c -> List.of(output(c)))
           .kernelPerNode(Convolution::forward)
           .gradient(
               g -> {
@@ -98,7 +95,8 @@ public final class Convolution {
         .output();
   }
 
-  private static Op.Builder settings(Op.Builder b) {
+  /** Adds the attributes that all convolutions have. */
+  static Op.Builder settings(Op.Builder b) {
     return b.attr("strides: list(int)")
         .attr("use_cudnn_on_gpu: bool = true")
         .attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
@@ -134,6 +132,11 @@ public final class Convolution {
     return b.add().output();
   }
 
+  /** The shape of a convolution of input 0 with input 1. */
+  static Shape output(ShapeContext c) {
+    return output(ImageWindow.of(c.node()), c.inputOfRank(0, 4), c.inputOfRank(1, 4));
+  }
+
   private static Shape output(ImageWindow w, Shape input, Shape filter) {
     checkDepth(input.dim(w.channelAxis()), filter);
     return w.image(
@@ -162,7 +165,8 @@ public final class Convolution {
     return List.of(s.rank() == 4 ? s : Shape.unknownOfRank(4));
   }
 
-  private static ImageWindow prepared(Node node) {
+  /** The window of a convolution that has a kernel. */
+  static ImageWindow prepared(Node node) {
     Supported.types(node, "T", DType.FLOATING);
     ImageWindow w = ImageWindow.of(node);
     w.requireChannelsLast(node);
@@ -171,13 +175,17 @@ public final class Convolution {
 
   private static Kernel forward(Node node) {
     ImageWindow w = prepared(node);
-    return c -> {
-      Tensor x = c.input(0);
-      Tensor filter = c.input(1);
-      Conv2D conv = conv(node, w, x.dtype(), x.shape(), filter.shape());
-      Tensor y = c.allocate(0, output(w, x.shape(), filter.shape()));
-      conv.forward(x.data(), filter.data(), y.data());
-    };
+    return c -> convolve(c, w);
+  }
+
+  /** Sets output 0 to the images in input 0, convolved with the filter in input 1. */
+  static Tensor convolve(KernelContext c, ImageWindow w) {
+    Tensor x = c.input(0);
+    Tensor filter = c.input(1);
+    Conv2D conv = conv(c.node(), w, x.dtype(), x.shape(), filter.shape());
+    Tensor y = c.allocate(0, output(w, x.shape(), filter.shape()));
+    conv.forward(x.data(), filter.data(), y.data());
+    return y;
   }
 
   private static Kernel backwardInput(Node node) {

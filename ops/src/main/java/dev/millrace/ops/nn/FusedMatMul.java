@@ -2,24 +2,32 @@ package dev.millrace.ops.nn;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.op.Fusion.Fused;
 import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.ops.math.MatMul;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.BinaryOp;
+import dev.millrace.tensor.math.ChannelBias;
 import dev.millrace.tensor.math.Elementwise;
 import dev.millrace.tensor.math.Gemm;
 import dev.millrace.tensor.math.UnaryOp;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * A matrix product with bias and activation in one node. Nobody writes it: TensorFlow's master
- * makes it out of MatMul, BiasAdd and Relu before it sends a graph to its workers.
+ * makes it out of MatMul, BiasAdd and Relu before it sends a graph to its workers, and Millrace
+ * before it runs one.
  */
 public final class FusedMatMul {
   public static final Op OP =
@@ -40,6 +48,8 @@ public final class FusedMatMul {
           .gradient(Gradient.undefined("it appears only after gradients have been added"))
           .build();
 
+  private static final Set<String> SUMS = Set.of("Add", "AddV2", "BiasAdd");
+
   private static final Map<String, UnaryOp> ACTIVATIONS =
       Map.of(
           "Relu", UnaryOp.RELU,
@@ -49,6 +59,49 @@ public final class FusedMatMul {
           "Sigmoid", UnaryOp.SIGMOID);
 
   private FusedMatMul() {}
+
+  /**
+   * Matches {@code Relu(bias)} and {@code bias}, a bias added to a product in one of three ways.
+   */
+  static Fused match(Node last) {
+    boolean relu = last.op() == Activations.RELU;
+    Node sum = relu ? last.input(0).node() : last;
+    if (!SUMS.contains(sum.op().name())) {
+      return null;
+    }
+    for (int i = 0; i < 2; i++) {
+      Node product = sum.input(i).node();
+      Output bias = sum.input(1 - i);
+      if (product.op() == MatMul.OP && isBias(bias, product, sum)) {
+        Map<String, AttrValue> attrs = new HashMap<>();
+        for (String a : List.of("T", "transpose_a", "transpose_b")) {
+          attrs.put(a, product.attr(a));
+        }
+        attrs.put("num_args", AttrValue.of(1));
+        attrs.put(
+            "fused_ops", AttrValue.of(relu ? List.of("BiasAdd", "Relu") : List.of("BiasAdd")));
+        return new Fused(
+            OP,
+            attrs,
+            List.of(product.input(0), product.input(1), bias),
+            relu ? List.of(sum, product) : List.of(product));
+      }
+    }
+    return null;
+  }
+
+  /** Whether {@code sum} adds a number to each column of {@code product}. */
+  private static boolean isBias(Output bias, Node product, Node sum) {
+    Shape p = product.output(0).shape();
+    return product.output(0).dtype().isFloating()
+        && bias.node() != product
+        && bias.shape().rank() == 1
+        && bias.shape().dim(0) >= 0
+        && p.rank() == 2
+        && p.dim(1) == bias.shape().dim(0)
+        && sum.output(0).shape().rank() == 2
+        && (!sum.hasAttr("data_format") || sum.input(1) == bias);
+  }
 
   private static List<Shape> shape(ShapeContext c) {
     Shape a = c.inputOfRank(0, 2);
@@ -81,6 +134,7 @@ public final class FusedMatMul {
               + ".");
     }
     UnaryOp activation = fused.size() == 2 ? ACTIVATIONS.get(fused.get(1)) : null;
+    boolean relu = activation == UnaryOp.RELU;
     return c -> {
       Tensor a = c.input(0);
       Tensor b = c.input(1);
@@ -108,8 +162,12 @@ public final class FusedMatMul {
           b.data(),
           y.data(),
           false);
-      Elementwise.binary(BinaryOp.ADD, y, bias, y);
-      if (activation != null) {
+      if (ChannelBias.supports(y)) {
+        ChannelBias.add(y, bias, relu, y);
+      } else {
+        Elementwise.binary(BinaryOp.ADD, y, bias, y);
+      }
+      if (activation != null && !(relu && ChannelBias.supports(y))) {
         Elementwise.unary(activation, y, y);
       }
     };

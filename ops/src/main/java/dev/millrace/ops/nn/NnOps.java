@@ -1,5 +1,6 @@
 package dev.millrace.ops.nn;
 
+import dev.millrace.graph.op.Fusion;
 import dev.millrace.graph.op.Op;
 import java.util.List;
 
@@ -47,6 +48,10 @@ public final class NnOps {
           SoftmaxOps.LOG_SOFTMAX,
           CrossEntropy.DENSE,
           CrossEntropy.SPARSE);
+
+  /** Groups of these ops that are run as one. */
+  public static final List<Fusion> FUSIONS =
+      List.of(FusedConvolution::match, FusedMatMul::match, Pool::matchGradientOfRelu);
 
   private NnOps() {}
 }

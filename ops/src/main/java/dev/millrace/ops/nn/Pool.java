@@ -5,6 +5,8 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Fusion.Fused;
+import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.KernelContext;
@@ -54,8 +56,24 @@ public final class Pool {
           .input("grad: T")
           .output("output: T")
           .shape(c -> List.of(c.inputOfRank(0, 4)))
-          .kernelPerNode(Pool::maxGradient)
+          .kernelPerNode(node -> maxGradient(node, false))
           .gradient(g -> g.dx(2, like(g, "MaxPoolGradGrad", false, g.input(0), g.input(1), g.dy())))
+          .build();
+
+  /** The gradient of the largest of what relu lets through: of {@code MaxPool(Relu)}. */
+  private static final Op MAX_RELU_GRAD =
+      window(Op.define("_MaxPoolReluGrad"))
+          .attr(PADDINGS)
+          .attr("explicit_paddings: list(int) = []")
+          .attr(FORMATS)
+          .attr("T: realnumbertype = float")
+          .input("orig_input: T")
+          .input("orig_output: T")
+          .input("grad: T")
+          .output("output: T")
+          .shape(c -> List.of(c.inputOfRank(0, 4)))
+          .kernelPerNode(node -> maxGradient(node, true))
+          .gradient(Gradient.undefined("it appears only after gradients have been added"))
           .build();
 
   public static final Op MAX_GRAD_GRAD =
@@ -225,7 +243,23 @@ public final class Pool {
     };
   }
 
-  private static Kernel maxGradient(Node node) {
+  /**
+   * Matches the gradient of a relu whose output goes through MaxPool: what is cut off there is cut
+   * off here, before the gradient is spread over the images.
+   */
+  static Fused matchGradientOfRelu(Node last) {
+    if (last.op() != Activations.RELU_GRAD) {
+      return null;
+    }
+    Node pool = last.input(0).node();
+    return pool.op() == MAX_GRAD
+            && last.output(0).dtype() == DType.FLOAT
+            && pool.input(0) == last.input(1)
+        ? new Fused(MAX_RELU_GRAD, pool.attrs(), pool.inputs(), List.of(pool))
+        : null;
+  }
+
+  private static Kernel maxGradient(Node node, boolean ofRelu) {
     Plan plan = Plan.of(node);
     return c -> {
       Tensor x = c.input(0);
@@ -233,9 +267,10 @@ public final class Pool {
       require(c, 1, out);
       require(c, 2, out);
       Tensor dx = c.allocate(0, x.shape());
-      dx.data().fill((byte) 0);
       if (out.elements() > 0) {
-        plan.over(x.shape()).maxGradient(x, c.input(1), c.input(2), dx);
+        plan.over(x.shape()).maxGradient(x, c.input(1), c.input(2), ofRelu, dx);
+      } else {
+        dx.data().fill((byte) 0);
       }
     };
   }

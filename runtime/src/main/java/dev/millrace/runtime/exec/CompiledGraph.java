@@ -7,6 +7,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.op.AsyncKernel;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
+import dev.millrace.runtime.plan.Fuser;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -62,8 +63,9 @@ public final class CompiledGraph implements AutoCloseable {
 
   private final ArrayDeque<StepState> idle = new ArrayDeque<>();
 
+  /** Fuses what can be fused and makes a kernel for every node. */
   public CompiledGraph(Graph graph) {
-    List<Node> list = graph.nodes();
+    List<Node> list = Fuser.fuse(graph).nodes();
     int n = list.size();
     nodes = list.toArray(new Node[0]);
     kernels = new Kernel[n];

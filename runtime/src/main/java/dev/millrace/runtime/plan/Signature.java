@@ -6,6 +6,7 @@ import dev.millrace.graph.Output;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** What a run is asked for: outputs to feed, outputs to fetch, nodes to run. */
 public record Signature(List<Output> feeds, List<Output> fetches, List<Node> targets) {
@@ -13,6 +14,11 @@ public record Signature(List<Output> feeds, List<Output> fetches, List<Node> tar
     feeds = List.copyOf(feeds);
     fetches = List.copyOf(fetches);
     targets = List.copyOf(targets);
+  }
+
+  /** The names of the nodes to run. */
+  public Set<String> targetNames() {
+    return targets.stream().map(Node::name).collect(Collectors.toUnmodifiableSet());
   }
 
   /** Refuses wishes that make no sense, in TensorFlow's words. */

@@ -13,11 +13,12 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Rewrites a placed graph into a smaller one that computes the same: what depends on constants
- * alone is computed once, now; nodes that do the same to the same inputs become one. Nodes with
- * state, with control inputs, or in loops are left as they are.
+ * alone is computed once, now; nodes that do the same to the same inputs become one; what nobody
+ * reads is dropped. Nodes with state, with control inputs, or in loops are left as they are.
  */
 public final class Simplifier {
   private static final long MAX_CONSTANT_BYTES = 10 << 20;
@@ -30,14 +31,16 @@ public final class Simplifier {
   private final Map<Output, Output> moved = new HashMap<>();
   private final Map<Node, Node> movedNodes = new HashMap<>();
   private final Map<Sameness, Node> seen = new HashMap<>();
-  private int folded;
 
   private Simplifier(Graph source) {
     this.out = new Graph(source.registry());
   }
 
-  /** A graph with the same Arg, Retval, Send, Recv and target nodes, and fewer others. */
-  public static Graph simplify(Graph source) {
+  /**
+   * A graph with the same Arg, Retval, Send and Recv nodes, those called as {@code targets} say,
+   * and fewer others.
+   */
+  public static Graph simplify(Graph source, Set<String> targets) {
     for (Node n : source.nodes()) {
       if (n.op().role() == Op.Role.ENTER) {
         return source;
@@ -47,7 +50,7 @@ public final class Simplifier {
     for (Node n : source.nodes()) {
       s.move(n);
     }
-    return s.folded == 0 && s.out.size() == source.size() ? source : prune(s.out);
+    return UnreadValues.drop(s.out, targets);
   }
 
   private void move(Node n) {
@@ -63,7 +66,7 @@ public final class Simplifier {
             && n.controlInputs().isEmpty()
             && inputs.stream().noneMatch(Output::isRef)
             && n.outputs().stream().noneMatch(Output::isRef);
-    if (pure && !inputs.isEmpty() && inputs.stream().allMatch(Simplifier::isConstant)) {
+    if (pure && !inputs.isEmpty() && inputs.stream().allMatch(in -> isConstant(in.node()))) {
       if (fold(n, inputs)) {
         return;
       }
@@ -72,7 +75,6 @@ public final class Simplifier {
       Sameness key = new Sameness(n.op(), n.device(), comparable(n), inputs);
       Node twin = seen.get(key);
       if (twin != null) {
-        folded++;
         keep(n, twin);
         return;
       }
@@ -90,8 +92,9 @@ public final class Simplifier {
     return attrs;
   }
 
-  private static boolean isConstant(Output o) {
-    return o.node().op().name().equals("Const") && o.node().controlInputs().isEmpty();
+  /** Whether {@code n} has its value before anything runs. */
+  static boolean isConstant(Node n) {
+    return n.op().name().equals("Const") && n.controlInputs().isEmpty();
   }
 
   private Node copy(Node n, List<Output> inputs) {
@@ -99,7 +102,7 @@ public final class Simplifier {
     for (Node c : n.controlInputs()) {
       Node to = movedNodes.get(c);
       // A constant has always run; waiting for it means nothing.
-      if (!controls.contains(to) && !isLoneConstant(to)) {
+      if (!controls.contains(to) && !isConstant(to)) {
         controls.add(to);
       }
     }
@@ -110,10 +113,6 @@ public final class Simplifier {
       }
     }
     return copy;
-  }
-
-  private static boolean isLoneConstant(Node n) {
-    return n.op().name().equals("Const") && n.controlInputs().isEmpty();
   }
 
   private void keep(Node n, Node as) {
@@ -157,43 +156,6 @@ public final class Simplifier {
       first = first == null ? c : first;
     }
     movedNodes.put(n, first);
-    folded++;
     return true;
-  }
-
-  /** Drops what folding has left without readers: only sinks, and what they need, stay. */
-  private static Graph prune(Graph g) {
-    List<Node> nodes = g.nodes();
-    boolean[] needed = new boolean[nodes.size()];
-    for (int i = nodes.size() - 1; i >= 0; i--) {
-      Node n = nodes.get(i);
-      // Without outputs or with state a node is there for its effect.
-      if (n.outputCount() == 0 || n.op().isStateful() || n.op().isAsync()) {
-        needed[i] = true;
-      }
-      if (n.outputs().stream().anyMatch(Output::isRef)) {
-        needed[i] = true;
-      }
-    }
-    for (int i = nodes.size() - 1; i >= 0; i--) {
-      if (needed[i] || !isFoldLeftover(nodes.get(i))) {
-        needed[i] = true;
-        nodes.get(i).inputs().forEach(in -> needed[in.node().id()] = true);
-        nodes.get(i).controlInputs().forEach(c -> needed[c.id()] = true);
-      }
-    }
-    Graph out = new Graph(g.registry());
-    java.util.Set<Node> keep = new java.util.HashSet<>();
-    for (Node n : nodes) {
-      if (needed[n.id()]) {
-        keep.add(n);
-      }
-    }
-    ClientGraph.copy(g, out, keep, Map.of(), new HashMap<>(), new HashMap<>());
-    return out;
-  }
-
-  private static boolean isFoldLeftover(Node n) {
-    return isLoneConstant(n);
   }
 }

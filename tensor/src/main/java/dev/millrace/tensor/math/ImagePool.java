@@ -141,38 +141,59 @@ public record ImagePool(
     return best;
   }
 
-  /** Adds to {@code dx}, which is zero, the gradient of each window at its largest element. */
-  public void maxGradient(Tensor x, Tensor y, Tensor dy, Tensor dx) {
-    boolean vector = x.dtype() == DType.FLOAT;
+  /**
+   * Sets {@code dx} to the gradient of each window at its largest element.
+   *
+   * @param ofRelu whether windows whose largest element is not above zero have no gradient; only
+   *     for floats
+   */
+  public void maxGradient(Tensor x, Tensor y, Tensor dy, boolean ofRelu, Tensor dx) {
+    boolean tiled = isTiled();
+    if (!tiled) {
+      dx.data().fill((byte) 0);
+    }
+    if (x.dtype() == DType.FLOAT && channels % L == 0) {
+      MemorySegment[] s = {x.data(), y.data(), dy.data(), dx.data()};
+      forImages((image, p, out) -> maxGradientVectors(s, ofRelu, tiled, image, p, out));
+      return;
+    }
+    if (tiled) {
+      dx.data().fill((byte) 0);
+    }
+    boolean floating = x.dtype().isFloating();
     forImages(
         (image, p, out) -> {
-          int c =
-              vector
-                  ? maxGradientVectors(x.data(), y.data(), dy.data(), dx.data(), image, p, out)
-                  : 0;
-          for (; c < channels; c++) {
+          for (int c = 0; c < channels; c++) {
             long at = argMax(x, image, p, c);
-            if (x.dtype().isFloating()) {
-              dx.setDouble(at, dx.doubleAt(at) + dy.doubleAt(out + c));
-            } else {
+            if (!floating) {
               dx.setLong(at, dx.longAt(at) + dy.longAt(out + c));
+            } else if (!ofRelu || x.doubleAt(at) > 0) {
+              dx.setDouble(at, dx.doubleAt(at) + dy.doubleAt(out + c));
             }
           }
         });
   }
 
-  private int maxGradientVectors(
-      MemorySegment x,
-      MemorySegment y,
-      MemorySegment dy,
-      MemorySegment dx,
-      int image,
-      Place p,
-      long out) {
-    int c = 0;
-    for (; c <= channels - L; c += L) {
-      FloatVector best = FloatVector.fromMemorySegment(S, y, 4 * (out + c), LE);
-      FloatVector g = FloatVector.fromMemorySegment(S, dy, 4 * (out + c), LE);
+  /** Whether every element of the image is in exactly one window. */
+  private boolean isTiled() {
+    return rows.stride() == rows.size()
+        && columns.stride() == columns.size()
+        && rows.before() == 0
+        && columns.before() == 0
+        && outputHeight() * rows.size() >= height
+        && outputWidth() * columns.size() >= width;
+  }
+
+  private void maxGradientVectors(
+      MemorySegment[] s, boolean ofRelu, boolean tiled, int image, Place p, long out) {
+    MemorySegment x = s[0];
+    MemorySegment dx = s[3];
+    for (int c = 0; c < channels; c += L) {
+      FloatVector best = FloatVector.fromMemorySegment(S, s[1], 4 * (out + c), LE);
+      FloatVector g = FloatVector.fromMemorySegment(S, s[2], 4 * (out + c), LE);
+      if (ofRelu) {
+        g = FloatVector.zero(S).blend(g, best.compare(VectorOperators.GT, 0f));
+      }
       VectorMask<Float> open = S.maskAll(true);
       for (int i = p.firstRow; i < p.lastRow; i++) {
         long at = 4 * (index(image, i, p.firstColumn) + c);
@@ -181,13 +202,13 @@ public record ImagePool(
               FloatVector.fromMemorySegment(S, x, at, LE)
                   .compare(VectorOperators.EQ, best)
                   .and(open);
-          FloatVector old = FloatVector.fromMemorySegment(S, dx, at, LE);
-          old.blend(old.add(g), here).intoMemorySegment(dx, at, LE);
+          FloatVector before =
+              tiled ? FloatVector.zero(S) : FloatVector.fromMemorySegment(S, dx, at, LE);
+          before.add(g, here).intoMemorySegment(dx, at, LE);
           open = open.andNot(here);
         }
       }
     }
-    return c;
   }
 
   /** Sets {@code dy} to what {@code dx} has where the window's largest element is. */

@@ -17,6 +17,12 @@ public abstract class Update {
   /** Elements that pass through the plain loop at a time. */
   private static final int BLOCK = 512;
 
+  /**
+   * Elements that pass through the vector loop at a time: a loop that is entered often is compiled
+   * early.
+   */
+  private static final int VECTOR_BLOCK = 1024;
+
   private static final long GRAIN = 1 << 14;
 
   Update() {}
@@ -66,12 +72,14 @@ public abstract class Update {
     private final Tensor[] state;
     private final Tensor grad;
     private final MemorySegment[] memory;
+    private final MemorySegment gradient;
     private double[][] s;
     private double[] g;
 
     Range(Tensor[] state, Tensor grad) {
       this.state = state;
       this.grad = grad;
+      this.gradient = grad.data();
       this.memory = new MemorySegment[state.length];
       for (int i = 0; i < state.length; i++) {
         memory[i] = state[i].data();
@@ -82,8 +90,9 @@ public abstract class Update {
     void apply(long at, long gradAt, long n) {
       boolean vector = grad.dtype() == DType.FLOAT && hasVectorLoop();
       long vectors = vector ? n - n % Lanes.COUNT : 0;
-      if (vectors > 0) {
-        floats(memory, at * 4, grad.data(), gradAt * 4, vectors * 4);
+      for (long done = 0; done < vectors; done += VECTOR_BLOCK) {
+        long bytes = Math.min(VECTOR_BLOCK, vectors - done) * 4;
+        floats(memory, (at + done) * 4, gradient, (gradAt + done) * 4, bytes);
       }
       for (long done = vectors; done < n; done += BLOCK) {
         block(at + done, gradAt + done, (int) Math.min(BLOCK, n - done));

@@ -1,0 +1,28 @@
+package dev.millrace.graph.op;
+
+import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A pattern of nodes whose work one kernel does faster. Graphs are fused just before they are run,
+ * so that nobody else, another task above all, ever sees the ops this makes.
+ */
+@FunctionalInterface
+public interface Fusion {
+  /**
+   * What stands for a group of nodes.
+   *
+   * @param op need not be in any registry; its outputs take the place of the last node's
+   * @param absorbed the nodes of the group but the last, whose values nobody outside may read
+   */
+  record Fused(Op op, Map<String, AttrValue> attrs, List<Output> inputs, List<Node> absorbed) {}
+
+  /**
+   * The group that ends with {@code last}, or null if it is not the end of this pattern. Who else
+   * reads the absorbed nodes is checked by the caller.
+   */
+  Fused match(Node last);
+}

@@ -1,0 +1,70 @@
+package dev.millrace.ops.nn;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.op.Fusion.Fused;
+import dev.millrace.graph.op.Gradient;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.ChannelBias;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A convolution with bias, and relu if there is one, whose output is gone over once. */
+final class FusedConvolution {
+  private static final Op OP =
+      Convolution.settings(
+              Op.define("_ConvolutionWithBias")
+                  .attr("T: {float, double}")
+                  .attr("relu: bool")
+                  .input("input: T")
+                  .input("filter: T")
+                  .input("bias: T"))
+          .output("output: T")
+          .shape(c -> List.of(Convolution.output(c)))
+          .kernelPerNode(FusedConvolution::kernel)
+          .gradient(Gradient.undefined("it appears only after gradients have been added"))
+          .build();
+
+  private FusedConvolution() {}
+
+  /** Matches {@code Relu(BiasAdd(Conv2D))} and {@code BiasAdd(Conv2D)}. */
+  static Fused match(Node last) {
+    boolean relu = last.op() == Activations.RELU;
+    Node bias = relu ? last.input(0).node() : last;
+    if (bias.op() != BiasAdd.OP || !bias.stringAttr("data_format").equals("NHWC")) {
+      return null;
+    }
+    Node conv = bias.input(0).node();
+    DType type = last.output(0).dtype();
+    if (conv.op() != Convolution.OP
+        || !conv.stringAttr("data_format").equals("NHWC")
+        || (type != DType.FLOAT && type != DType.DOUBLE)) {
+      return null;
+    }
+    Map<String, AttrValue> attrs = new HashMap<>(conv.attrs());
+    attrs.put("relu", AttrValue.of(relu));
+    List<Output> inputs = List.of(conv.input(0), conv.input(1), bias.input(1));
+    return new Fused(OP, attrs, inputs, relu ? List.of(bias, conv) : List.of(conv));
+  }
+
+  private static Kernel kernel(Node node) {
+    ImageWindow w = Convolution.prepared(node);
+    boolean relu = node.booleanAttr("relu");
+    return c -> {
+      Tensor bias = c.input(2);
+      if (bias.shape().rank() != 1 || bias.elements() != c.input(1).shape().dim(-1)) {
+        throw MillraceException.invalid(
+            "Must provide as many biases as there are filters: bias is %s, filter is %s.",
+            bias.shape(), c.input(1).shape());
+      }
+      Tensor y = Convolution.convolve(c, w);
+      ChannelBias.add(y, bias, relu, y);
+    };
+  }
+}
