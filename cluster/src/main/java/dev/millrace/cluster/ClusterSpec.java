@@ -126,6 +126,25 @@ public final class ClusterSpec {
     return a;
   }
 
+  /**
+   * How another task's spec contradicts this one, or null. Each may know tasks the other does not;
+   * a host may have several names, a task only one port.
+   */
+  public String differenceFrom(ClusterSpec other) {
+    for (TaskId t : tasks()) {
+      String there = other.tasks(t.job()).get(t.index());
+      String here = address(t);
+      if (there != null && port(here) != 0 && port(there) != 0 && port(here) != port(there)) {
+        return t + " is at " + here + " here and at " + there;
+      }
+    }
+    return null;
+  }
+
+  private static int port(String address) {
+    return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
+  }
+
   /** This spec with one task at another address. */
   public ClusterSpec with(TaskId task, String address) {
     SortedMap<String, SortedMap<Integer, String>> m = new TreeMap<>();

@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.transport.GrpcPeers;
 import dev.millrace.cluster.transport.GrpcServer;
+import dev.millrace.cluster.transport.LinkEndpoint;
 import dev.millrace.cluster.transport.MasterEndpoint;
 import dev.millrace.cluster.transport.WorkerEndpoint;
 import dev.millrace.cluster.worker.Worker;
@@ -38,6 +39,7 @@ public final class Server implements AutoCloseable {
   private final ExecutorService threads;
   private final GrpcPeers peers;
   private final Worker worker;
+  private final LinkEndpoint links;
   private final Master master;
   private final GrpcServer listener;
   private final String target;
@@ -72,7 +74,10 @@ public final class Server implements AutoCloseable {
     peers = new GrpcPeers(cluster, threads);
     worker = new Worker(task, cpuDevices, peers, threads);
     peers.setSelf(worker);
+    links = new LinkEndpoint(cluster, spec.address(task), address.getAddress(), worker, threads);
+    peers.setLinks(links);
     master = new Master(cluster, worker, peers, registry);
+    links.setMaster(master);
     try {
       listener =
           GrpcServer.start(
@@ -80,9 +85,11 @@ public final class Server implements AutoCloseable {
               address,
               List.of(
                   new WorkerEndpoint(worker, registry).service(),
-                  new MasterEndpoint(master).service()),
+                  new MasterEndpoint(master).service(),
+                  links.service()),
               threads);
     } catch (MillraceException e) {
+      links.close();
       threads.shutdownNow();
       throw e;
     }
@@ -164,6 +171,7 @@ public final class Server implements AutoCloseable {
     if (RUNNING.remove(target, this)) {
       master.closeAll();
       listener.close(500);
+      links.close();
       worker.close();
       peers.close();
       threads.shutdownNow();

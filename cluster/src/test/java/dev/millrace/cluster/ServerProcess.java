@@ -1,50 +1,120 @@
 package dev.millrace.cluster;
 
 import dev.millrace.ops.StandardOps;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
-/** A task in a process of its own, to be killed. */
+/** A task in a process of its own, to be killed or stopped. */
 final class ServerProcess implements AutoCloseable {
+  private static final String READY = "ready";
+
   private final Process process;
 
   private ServerProcess(Process process) {
     this.process = process;
   }
 
-  /** The child: {@code ps-address worker-address job}. */
+  /** The child: the comma-separated addresses of ps and workers, job, task. */
   public static void main(String[] args) throws InterruptedException {
-    ClusterSpec cluster =
-        ClusterSpec.of(Map.of("ps", List.of(args[0]), "worker", List.of(args[1])));
-    Server.start(cluster, new TaskId(args[2], 0), StandardOps.registry()).join();
+    ClusterSpec cluster = ClusterSpec.ofHosts(Map.of("ps", args[0], "worker", args[1]));
+    Server server =
+        Server.start(
+            cluster, new TaskId(args[2], Integer.parseInt(args[3])), StandardOps.registry());
+    System.out.println(READY);
+    server.join();
   }
 
-  static ServerProcess start(ClusterSpec cluster, String job) throws IOException {
-    return new ServerProcess(
+  static ServerProcess start(ClusterSpec cluster, String job) throws Exception {
+    return start(cluster, new TaskId(job, 0));
+  }
+
+  /** Starts a task and waits until it listens. */
+  static ServerProcess start(ClusterSpec cluster, TaskId task) throws Exception {
+    Process p =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--add-modules",
                 "jdk.incubator.vector",
                 "--enable-native-access=ALL-UNNAMED",
                 "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
-                System.getProperty("java.class.path"),
+                classPath(),
                 ServerProcess.class.getName(),
-                cluster.address(new TaskId("ps", 0)),
-                cluster.address(new TaskId("worker", 0)),
-                job)
-            .redirectErrorStream(true)
-            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-            .start());
+                String.join(",", cluster.tasks("ps").values()),
+                String.join(",", cluster.tasks("worker").values()),
+                task.job(),
+                Integer.toString(task.index()))
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    ServerProcess s = new ServerProcess(p);
+    try {
+      CompletableFuture.supplyAsync(() -> s.awaitReady(task)).get(60, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      s.close();
+      throw e;
+    }
+    return s;
+  }
+
+  private boolean awaitReady(TaskId task) {
+    BufferedReader out =
+        new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    try {
+      for (String line = out.readLine(); line != null; line = out.readLine()) {
+        if (line.equals(READY)) {
+          return true;
+        }
+      }
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+    throw new IllegalStateException(task + " ended before it listened");
+  }
+
+  /** That of the tests, whoever runs them. */
+  private static String classPath() throws Exception {
+    if (!(ServerProcess.class.getClassLoader() instanceof URLClassLoader loader)) {
+      return System.getProperty("java.class.path");
+    }
+    return Arrays.stream(loader.getURLs())
+        .map(URL::getPath)
+        .collect(Collectors.joining(System.getProperty("path.separator")));
+  }
+
+  private void signal(String name) throws Exception {
+    List<String> command = List.of("kill", "-" + name, Long.toString(process.pid()));
+    if (new ProcessBuilder(command).start().waitFor() != 0) {
+      throw new IllegalStateException(command + " failed");
+    }
   }
 
   /** As {@code kill -9} does. */
   void kill() throws InterruptedException {
     process.destroyForcibly();
     process.waitFor(10, TimeUnit.SECONDS);
+  }
+
+  /** As {@code kill -STOP} does: it is there and does nothing. */
+  void stop() throws Exception {
+    signal("STOP");
+  }
+
+  /** As {@code kill -CONT} does. */
+  void resume() throws Exception {
+    signal("CONT");
   }
 
   @Override

@@ -3,19 +3,24 @@ package dev.millrace.interop;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.Writer;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * A Java program in a process of its own that can be talked to. Lines it prints with {@link #reply}
@@ -55,7 +60,7 @@ public final class ChildProcess implements AutoCloseable {
             "--sun-misc-unsafe-memory-access=allow",
             "-Xmx1g",
             "-cp",
-            System.getProperty("java.class.path"),
+            classPath(),
             main.getName()));
     command.addAll(arguments);
     try {
@@ -70,6 +75,15 @@ public final class ChildProcess implements AutoCloseable {
     } catch (IOException e) {
       throw new MillraceException(Code.UNAVAILABLE, name + " cannot be started: " + e, e);
     }
+  }
+
+  /** That of this process, also where a launcher has loaded the classes itself. */
+  private static String classPath() {
+    return ChildProcess.class.getClassLoader() instanceof URLClassLoader loader
+        ? Arrays.stream(loader.getURLs())
+            .map(URL::getPath)
+            .collect(Collectors.joining(File.pathSeparator))
+        : System.getProperty("java.class.path");
   }
 
   /** For the child: answers its parent with one line. */

@@ -2,11 +2,14 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.link.Links;
+import dev.millrace.cluster.worker.Outlet;
 import dev.millrace.cluster.worker.Peers;
 import dev.millrace.cluster.worker.WorkerPeer;
 import dev.millrace.graph.DeviceSpec;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -18,10 +21,13 @@ import java.util.concurrent.TimeUnit;
  * <p>Threading: any thread.
  */
 public final class GrpcPeers implements Peers, AutoCloseable {
+  private static final Duration CHECK = Duration.ofSeconds(1);
+
   private final ClusterSpec cluster;
   private final Executor threads;
-  private final Map<String, GrpcWorker> peers = new ConcurrentHashMap<>();
+  private final Map<String, LinkedWorker> peers = new ConcurrentHashMap<>();
   private WorkerPeer self;
+  private LinkEndpoint links;
 
   public GrpcPeers(ClusterSpec cluster, Executor threads) {
     this.cluster = cluster;
@@ -31,6 +37,19 @@ public final class GrpcPeers implements Peers, AutoCloseable {
   /** The task of this process, which is called directly. */
   public void setSelf(WorkerPeer worker) {
     self = worker;
+  }
+
+  /** The task's links, which are used to the tasks that have them. */
+  public void setLinks(LinkEndpoint endpoint) {
+    links = endpoint;
+    endpoint
+        .links()
+        .every(CHECK, () -> peers.values().forEach(p -> p.byGrpc().checkAlive(Links.SILENCE)));
+  }
+
+  @Override
+  public Outlet outlet(String taskName) {
+    return links.to(taskName);
   }
 
   @Override
@@ -43,7 +62,7 @@ public final class GrpcPeers implements Peers, AutoCloseable {
         n -> {
           DeviceSpec d = DeviceSpec.parse(n);
           String address = cluster.address(new TaskId(d.job(), d.task()));
-          return new GrpcWorker(n, address, channel(address, threads));
+          return new LinkedWorker(new GrpcWorker(n, address, channel(address, threads)), links);
         });
   }
 
@@ -59,9 +78,9 @@ public final class GrpcPeers implements Peers, AutoCloseable {
 
   @Override
   public void close() {
-    peers.values().forEach(GrpcWorker::shutdown);
-    for (GrpcWorker p : peers.values()) {
-      p.awaitTermination(2, TimeUnit.SECONDS);
+    peers.values().forEach(p -> p.byGrpc().shutdown());
+    for (LinkedWorker p : peers.values()) {
+      p.byGrpc().awaitTermination(2, TimeUnit.SECONDS);
     }
   }
 }

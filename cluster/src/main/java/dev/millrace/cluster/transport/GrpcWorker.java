@@ -36,16 +36,25 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A task in another process, ours or TensorFlow's, reached by the WorkerService. */
 final class GrpcWorker implements WorkerPeer {
   private final String name;
   private final String address;
   private final ManagedChannel channel;
+
+  /** Calls without a deadline. */
+  private final Set<CompletableFuture<?>> underWay = ConcurrentHashMap.newKeySet();
+
+  private final AtomicBoolean checking = new AtomicBoolean();
 
   GrpcWorker(String name, String address, ManagedChannel channel) {
     this.name = name;
@@ -58,6 +67,42 @@ final class GrpcWorker implements WorkerPeer {
     return name;
   }
 
+  String address() {
+    return address;
+  }
+
+  /** Exchanges greetings; fails with UNIMPLEMENTED if the peer is not one of ours. */
+  CompletableFuture<byte[]> exchangeGreetings(byte[] mine, Duration timeout) {
+    return call(Methods.GREET, mine, timeout);
+  }
+
+  /**
+   * Asks whether the peer is there if calls that may take long are under way, and fails them if it
+   * does not answer: a connection alone does not tell a stopped process from a busy one.
+   */
+  void checkAlive(Duration patience) {
+    if (underWay.isEmpty() || !checking.compareAndSet(false, true)) {
+      return;
+    }
+    status(patience)
+        .whenComplete(
+            (devices, e) -> {
+              checking.set(false);
+              if (e != null && MillraceException.of(e).code() == Code.DEADLINE_EXCEEDED) {
+                MillraceException lost =
+                    new MillraceException(
+                        Code.UNAVAILABLE,
+                        String.format(
+                            Locale.ROOT,
+                            "%s has not answered for %.1f s: its process is stopped, its host or"
+                                + " the network is down.",
+                            place(),
+                            patience.toMillis() / 1e3));
+                underWay.forEach(f -> f.completeExceptionally(lost));
+              }
+            });
+  }
+
   private String place() {
     return name + " at " + address;
   }
@@ -66,6 +111,12 @@ final class GrpcWorker implements WorkerPeer {
   public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
     return call(Methods.GET_STATUS, GetStatusRequest.getDefaultInstance(), timeout)
         .thenApply(GetStatusResponse::getDeviceAttributesList);
+  }
+
+  /** There is no faster way by this peer alone. */
+  @Override
+  public CompletableFuture<Void> greet(Duration timeout) {
+    return CompletableFuture.completedFuture(null);
   }
 
   @Override
@@ -231,15 +282,34 @@ final class GrpcWorker implements WorkerPeer {
 
           @Override
           public void onCompleted() {
-            future.complete(value);
+            if (!future.complete(value)
+                && value instanceof ReceivedTensor(Tensor t, boolean dead)) {
+              release(t);
+            }
           }
         });
+    if (timeout == null) {
+      underWay.add(future);
+      future.whenComplete(
+          (r, e) -> {
+            underWay.remove(future);
+            if (e != null) {
+              call.cancel("failed", e);
+            }
+          });
+    }
     if (cancellation != null && !future.isDone()) {
       onCancel[0] =
           cancellation.onCancel(() -> call.cancel("the step was cancelled", cancellation.cause()));
       future.whenComplete((r, e) -> onCancel[0].close());
     }
     return future;
+  }
+
+  private static void release(Tensor t) {
+    if (t != null) {
+      t.release();
+    }
   }
 
   void shutdown() {

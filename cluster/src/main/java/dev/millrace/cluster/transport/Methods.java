@@ -4,14 +4,19 @@ import com.google.protobuf.Message;
 import dev.millrace.proto.*;
 import io.grpc.MethodDescriptor;
 import io.grpc.protobuf.ProtoUtils;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 
 /**
- * The methods of the two services. Their paths have the package {@code tensorflow}, not the {@code
- * tensorflow.grpc} of TensorFlow's own service files: that is what its runtime speaks.
+ * The methods of the services. TensorFlow's paths have the package {@code tensorflow}, not the
+ * {@code tensorflow.grpc} of TensorFlow's own service files: that is what its runtime speaks.
  */
 final class Methods {
   static final String MASTER = "tensorflow.MasterService";
   static final String WORKER = "tensorflow.WorkerService";
+  static final String LINK = "millrace.LinkService";
 
   static final MethodDescriptor<CreateSessionRequest, CreateSessionResponse> CREATE_SESSION =
       master(
@@ -116,7 +121,33 @@ final class Methods {
           .setResponseMarshaller(new ReceivedTensorMarshaller())
           .build();
 
+  /** How Millrace processes get to know each other; TensorFlow's do not have it. */
+  static final MethodDescriptor<byte[], byte[]> GREET =
+      MethodDescriptor.<byte[], byte[]>newBuilder()
+          .setType(MethodDescriptor.MethodType.UNARY)
+          .setFullMethodName(MethodDescriptor.generateFullMethodName(LINK, "Greet"))
+          .setRequestMarshaller(new Bytes())
+          .setResponseMarshaller(new Bytes())
+          .build();
+
   private Methods() {}
+
+  /** Messages that are not protobuf's. */
+  private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+    @Override
+    public InputStream stream(byte[] value) {
+      return new ByteArrayInputStream(value);
+    }
+
+    @Override
+    public byte[] parse(InputStream stream) {
+      try {
+        return stream.readAllBytes();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
 
   private static <Q extends Message, R extends Message> MethodDescriptor<Q, R> master(
       String name, Q request, R response) {

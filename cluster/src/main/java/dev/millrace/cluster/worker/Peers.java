@@ -5,4 +5,9 @@ package dev.millrace.cluster.worker;
 public interface Peers {
   /** The task called {@code /job:J/replica:0/task:T}; throws if the cluster has no such task. */
   WorkerPeer peer(String taskName);
+
+  /** The way to push tensors to a task, or null where they must be asked for. */
+  default Outlet outlet(String taskName) {
+    return null;
+  }
 }

@@ -1,15 +1,22 @@
 package dev.millrace.cluster.worker;
 
 import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.DeviceSpec;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.runtime.exec.LocalRendezvous;
 import dev.millrace.tensor.Tensor;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A step's rendezvous on one task of a cluster. What is sent here waits here; what is to be
- * received from another task is fetched from there.
+ * A step's rendezvous on one task of a cluster. What is sent to another task is pushed there if
+ * there is a way to; else it waits here until that task asks for it. What is to be received from
+ * another task arrives here by itself or is asked for, by the same rule.
+ *
+ * <p>The two ends may see a way open a moment apart. So a receiver that asks also waits for the
+ * push, and a sender whose way opens pushes what waits.
  *
  * <p>Threading: any thread.
  */
@@ -19,6 +26,11 @@ final class StepRendezvous implements Rendezvous {
   private final Peers peers;
   private final LocalRendezvous local = new LocalRendezvous();
   private final Cancellation fetches = new Cancellation();
+  private final Set<Outlet> used = ConcurrentHashMap.newKeySet();
+  private final long createdNanos = System.nanoTime();
+
+  /** Parts of the step that run on this task now. */
+  private volatile boolean running;
 
   StepRendezvous(long stepId, String taskName, Peers peers) {
     this.stepId = stepId;
@@ -26,27 +38,95 @@ final class StepRendezvous implements Rendezvous {
     this.peers = peers;
   }
 
-  /** The part that other tasks fetch from. */
+  /** The part that other tasks fetch from and push to. */
   LocalRendezvous local() {
     return local;
   }
 
+  void setRunning(boolean r) {
+    running = r;
+  }
+
+  /** Whether it has been here for so long without running that whoever began it must be gone. */
+  boolean isAbandoned(long nanos) {
+    return !running && System.nanoTime() - createdNanos > nanos;
+  }
+
+  private static String taskOf(String device) {
+    int at = device.lastIndexOf("/device:");
+    return at < 0 ? device : device.substring(0, at);
+  }
+
   @Override
   public void send(Key key, Tensor value, boolean dead) {
+    String destination = taskOf(key.recvDevice());
+    Outlet outlet = destination.equals(taskName) ? null : peers.outlet(destination);
+    if (outlet != null) {
+      used.add(outlet);
+      outlet.push(stepId, key, value);
+      return;
+    }
     local.send(key, value, dead);
+    if (!destination.equals(taskName)) {
+      Outlet opened = peers.outlet(destination);
+      if (opened != null) {
+        pushWaiting(destination, opened);
+      }
+    }
+  }
+
+  @Override
+  public Tensor stage(Key key, Tensor value) {
+    String destination = taskOf(key.recvDevice());
+    Outlet outlet = destination.equals(taskName) ? null : peers.outlet(destination);
+    return outlet == null ? value.copyCounted() : outlet.stage(value);
+  }
+
+  /** Pushes what was sent to a task before there was a way to it. */
+  void pushWaiting(String destination, Outlet outlet) {
+    local.drain(
+        key -> taskOf(Key.parse(key).recvDevice()).equals(destination),
+        (key, value) -> {
+          used.add(outlet);
+          outlet.push(stepId, Key.parse(key), value);
+        });
+  }
+
+  /** Has what was sent leave now. */
+  void flush() {
+    used.forEach(Outlet::flush);
   }
 
   @Override
   public void recv(Key key, Receiver receiver) {
-    String source = DeviceSpec.parse(key.sendDevice()).taskName();
-    if (source.equals(taskName)) {
+    String source = taskOf(key.sendDevice());
+    if (source.equals(taskName) || peers.outlet(source) != null) {
       local.recv(key, receiver);
+      if (!source.equals(taskName) && peers.outlet(source) == null) {
+        lost(
+            source,
+            new MillraceException(Code.UNAVAILABLE, source + " has gone while the step began."));
+      }
       return;
     }
+    FirstOf both = new FirstOf(receiver);
+    local.recv(key, both);
     try {
-      peers.peer(source).recvTensor(stepId, key, fetches, receiver);
+      peers.peer(source).recvTensor(stepId, key, both.asking, both);
     } catch (MillraceException e) {
-      receiver.failed(e);
+      both.failed(e);
+    }
+    Cancellation.Registration onAbort = fetches.onCancel(() -> both.asking.cancel(fetches.cause()));
+    both.afterwards(onAbort);
+  }
+
+  /** Another task is gone: what is still awaited from it will not come. */
+  void lost(String task, MillraceException cause) {
+    for (String key : local.awaited()) {
+      if (key.startsWith(task + "/device:")) {
+        abort(cause);
+        return;
+      }
     }
   }
 
@@ -54,5 +134,52 @@ final class StepRendezvous implements Rendezvous {
   public void abort(MillraceException cause) {
     local.abort(cause);
     fetches.cancel(cause);
+  }
+
+  /** Takes what comes first, the answer or the push, and stops asking. */
+  private static final class FirstOf implements Receiver {
+    private final Receiver receiver;
+    private final Cancellation asking = new Cancellation();
+    private final AtomicBoolean taken = new AtomicBoolean();
+    private volatile Cancellation.Registration registration;
+
+    FirstOf(Receiver receiver) {
+      this.receiver = receiver;
+    }
+
+    void afterwards(Cancellation.Registration r) {
+      registration = r;
+      if (taken.get()) {
+        r.close();
+      }
+    }
+
+    private boolean take() {
+      if (!taken.compareAndSet(false, true)) {
+        return false;
+      }
+      Cancellation.Registration r = registration;
+      if (r != null) {
+        r.close();
+      }
+      return true;
+    }
+
+    @Override
+    public void received(Tensor value, boolean dead) {
+      if (take()) {
+        asking.cancel(new MillraceException(Code.CANCELLED, "It came by itself.").asDerived());
+        receiver.received(value, dead);
+      } else if (value != null) {
+        value.release();
+      }
+    }
+
+    @Override
+    public void failed(MillraceException cause) {
+      if (take()) {
+        receiver.failed(cause);
+      }
+    }
   }
 }

@@ -15,11 +15,16 @@ import dev.millrace.runtime.Device;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * This process' task: its devices, the sessions masters have opened on it, and the steps in flight.
@@ -31,6 +36,8 @@ public final class Worker implements WorkerPeer {
   /** What TensorFlow says of every CPU. */
   private static final long CPU_MEMORY_LIMIT = 256L << 20;
 
+  private static final Duration GREETING = Duration.ofSeconds(3);
+
   private final TaskId task;
   private final List<Device> devices = new ArrayList<>();
   private final Peers peers;
@@ -41,6 +48,9 @@ public final class Worker implements WorkerPeer {
   private final WorkerSession legacy;
 
   private final Map<Long, StepRendezvous> steps = new ConcurrentHashMap<>();
+
+  /** The last steps that ended, so that what comes late for them is dropped. */
+  private final RecentIds ended = new RecentIds(4096);
 
   public Worker(TaskId task, int cpuDevices, Peers peers, Executor threads) {
     this.task = task;
@@ -134,7 +144,39 @@ public final class Worker implements WorkerPeer {
             n.name(), n.device(), name());
       }
     }
+    greetPartners(graph);
     return session(sessionHandle, ownSession).register(graph);
+  }
+
+  /** Has ways open to the tasks this graph exchanges tensors with, if that can be had soon. */
+  private void greetPartners(Graph graph) {
+    Set<String> partners = new HashSet<>();
+    for (Node n : graph.nodes()) {
+      switch (n.op().name()) {
+        case "_Send", "_HostSend" -> partners.add(taskOf(n.stringAttr("recv_device")));
+        case "_Recv", "_HostRecv" -> partners.add(taskOf(n.stringAttr("send_device")));
+        default -> {}
+      }
+    }
+    partners.remove(name());
+    List<CompletableFuture<Void>> greetings = new ArrayList<>();
+    for (String p : partners) {
+      if (peers.outlet(p) == null) {
+        greetings.add(peers.peer(p).greet(GREETING));
+      }
+    }
+    try {
+      CompletableFuture.allOf(greetings.toArray(new CompletableFuture<?>[0]))
+          .get(GREETING.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      // Then tensors are asked for; whoever cannot be reached is named by the step.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static String taskOf(String device) {
+    return DeviceSpec.parse(device).taskName();
   }
 
   public void deregister(String sessionHandle, boolean ownSession, String graphHandle) {
@@ -148,11 +190,57 @@ public final class Worker implements WorkerPeer {
     WorkerSession session = session(call.sessionHandle(), call.ownSession());
     WorkerSession.RegisteredGraph graph = session.graph(call.graphHandle());
     StepRendezvous rendezvous = rendezvousOf(call.stepId());
+    rendezvous.setRunning(true);
     try {
-      return graph.run(call, rendezvous, cancellation, threads);
+      List<Tensor> results = graph.run(call, rendezvous, cancellation, threads);
+      rendezvous.flush();
+      return results;
     } catch (MillraceException e) {
       rendezvous.abort(e.asDerived());
       throw e;
+    } finally {
+      rendezvous.setRunning(false);
+    }
+  }
+
+  /** Forgets a step that has ended well unless something of it is still to be fetched. */
+  public boolean forgetStep(long stepId) {
+    StepRendezvous r = steps.get(stepId);
+    if (r != null && r.local().size() == 0) {
+      steps.remove(stepId);
+      ended.add(stepId);
+      return true;
+    }
+    return r == null;
+  }
+
+  /** Takes a tensor that another task has pushed, with a counted reference; null if dead. */
+  public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
+    if (ended.contains(stepId)) {
+      if (value != null) {
+        value.release();
+      }
+      return;
+    }
+    rendezvousOf(stepId).local().send(key, value, value == null);
+  }
+
+  /** Another task is gone: steps that wait for something of it fail with {@code cause}. */
+  public void taskLost(String taskName, MillraceException cause) {
+    steps.values().forEach(s -> s.lost(taskName, cause));
+  }
+
+  /** There is a way to push to another task now. */
+  public void taskLinked(String taskName, Outlet outlet) {
+    steps.values().forEach(s -> s.pushWaiting(taskName, outlet));
+  }
+
+  /** Forgets steps that nobody has run for this long. */
+  public void sweepSteps(Duration age) {
+    for (Map.Entry<Long, StepRendezvous> e : steps.entrySet()) {
+      if (e.getValue().isAbandoned(age.toNanos())) {
+        cleanupStep(e.getKey());
+      }
     }
   }
 
@@ -194,6 +282,7 @@ public final class Worker implements WorkerPeer {
 
   @Override
   public void cleanupStep(long stepId) {
+    ended.add(stepId);
     StepRendezvous r = steps.remove(stepId);
     if (r != null) {
       r.abort(new MillraceException(Code.ABORTED, "Cleanup " + stepId).asDerived());
@@ -224,6 +313,11 @@ public final class Worker implements WorkerPeer {
   @Override
   public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
     return CompletableFuture.completedFuture(attributes());
+  }
+
+  @Override
+  public CompletableFuture<Void> greet(Duration timeout) {
+    return CompletableFuture.completedFuture(null);
   }
 
   @Override

@@ -21,6 +21,9 @@ public interface WorkerPeer {
   /** Its devices; also how a task shows it is there. */
   CompletableFuture<List<DeviceAttributes>> status(Duration timeout);
 
+  /** Opens the fastest way to it, unless it is open. Done when it is, or when there is none. */
+  CompletableFuture<Void> greet(Duration timeout);
+
   CompletableFuture<Void> createSession(CreateWorkerSessionRequest request, Duration timeout);
 
   CompletableFuture<Void> deleteSession(String handle, Duration timeout);

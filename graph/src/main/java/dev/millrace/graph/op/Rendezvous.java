@@ -70,6 +70,14 @@ public interface Rendezvous {
   /** Leaves a value, or word that it is dead. Takes over one counted reference to it. */
   void send(Key key, Tensor value, boolean dead);
 
+  /**
+   * A copy of a value that may change before its bytes have left, to be sent under {@code key}; it
+   * lies where the way to the receiver wants it. The caller's with one counted reference.
+   */
+  default Tensor stage(Key key, Tensor value) {
+    return value.copyCounted();
+  }
+
   /** Takes the value sent under {@code key}, now or when it is sent. */
   void recv(Key key, Receiver receiver);
 

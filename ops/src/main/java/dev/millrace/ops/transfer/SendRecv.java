@@ -66,7 +66,8 @@ public final class SendRecv {
         c.rendezvous().send(k, null, true);
       } else {
         Tensor t = c.input(0);
-        c.rendezvous().send(k, copies ? t.copyCounted() : t.retain(), false);
+        Rendezvous r = c.rendezvous();
+        r.send(k, copies ? r.stage(k, t) : t.retain(), false);
       }
     };
   }

@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 
 /**
  * The meeting place of one step within one process.
@@ -99,6 +101,21 @@ public final class LocalRendezvous implements Rendezvous {
     for (Receiver r : waiting) {
       r.failed(cause);
     }
+  }
+
+  /** Takes out the values waiting under the keys that are wanted; null stands for a dead one. */
+  public void drain(Predicate<String> wanted, BiConsumer<String, Tensor> taker) {
+    List<Map.Entry<String, Sent>> taken = new ArrayList<>();
+    synchronized (this) {
+      for (Map.Entry<String, Meeting> e : meetings.entrySet()) {
+        if (!e.getValue().values.isEmpty() && wanted.test(e.getKey())) {
+          e.getValue().values.forEach(s -> taken.add(Map.entry(e.getKey(), s)));
+          e.getValue().values.clear();
+        }
+      }
+      meetings.values().removeIf(Meeting::isEmpty);
+    }
+    taken.forEach(e -> taker.accept(e.getKey(), e.getValue().value));
   }
 
   /** How many keys have a value or a receiver waiting. */

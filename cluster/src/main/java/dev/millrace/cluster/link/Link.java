@@ -1,0 +1,606 @@
+package dev.millrace.cluster.link;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.worker.Outlet;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * A connection between two Millrace processes, the same at both ends. Frames go out through a queue
+ * that whoever has something urgent writes out, along with all that waits there; what is not urgent
+ * is written by a thread of the pool. So the tensors a step sends while it computes leave together.
+ *
+ * <p>Frames come in on one thread. It never writes, so that two processes that send each other much
+ * cannot block each other; and when a frame asks it to run something, it first lets another thread
+ * go on reading.
+ *
+ * <p>Threading: any thread.
+ */
+public final class Link implements Outlet {
+  private static final int BEAT = 1;
+  private static final int RUN = 2;
+  private static final int STEP = 3;
+  private static final int CANCEL = 4;
+  private static final int DONE = 5;
+  private static final int TENSOR = 6;
+  private static final int CLEANUP = 7;
+  private static final int BYE = 8;
+
+  private static final int KEPT_KEYS = 10_000;
+  private static final int GOODBYE_MILLIS = 200;
+
+  /** What goes out: written once, unless the link is lost first; then released. */
+  private interface Frame {
+    void write(LinkOutput out) throws IOException;
+
+    default void release() {}
+  }
+
+  /** A call of ours that has not been answered. */
+  private record Call(long stepId, CompletableFuture<List<Tensor>> answer) {}
+
+  private final Identity peer;
+  private final SocketChannel channel;
+  private final LinkInput in;
+  private final LinkOutput out;
+  private final SharedFiles shared;
+  private final LinkService service;
+  private final Executor threads;
+
+  private final Queue<Frame> queue = new ConcurrentLinkedQueue<>();
+  private final ReentrantLock writing = new ReentrantLock();
+  private final AtomicBoolean writerCalled = new AtomicBoolean();
+  private volatile long lastSentNanos = System.nanoTime();
+
+  private final AtomicLong callIds = new AtomicLong();
+  private final Map<Long, Call> calls = new ConcurrentHashMap<>();
+  private final Map<Long, Cancellation> serving = new ConcurrentHashMap<>();
+
+  /** Steps the other side has run and not forgotten. */
+  private final Set<Long> remembered = ConcurrentHashMap.newKeySet();
+
+  /** Keys that have come before. Touched by the reader only. */
+  private final Map<String, Rendezvous.Key> keys = new LinkedHashMap<>();
+
+  private final AtomicBoolean isLost = new AtomicBoolean();
+  private volatile MillraceException loss;
+
+  Link(
+      Identity peer,
+      SocketChannel channel,
+      LinkInput in,
+      LinkOutput out,
+      SharedFiles shared,
+      LinkService service,
+      Executor threads) {
+    this.peer = peer;
+    this.channel = channel;
+    this.in = in;
+    this.out = out;
+    this.shared = shared;
+    this.service = service;
+    this.threads = threads;
+    if (shared != null) {
+      in.share(shared);
+      out.share(shared);
+    }
+  }
+
+  /** Who is at the other end. */
+  public Identity peer() {
+    return peer;
+  }
+
+  /** Whether large tensors go through shared memory. */
+  public boolean isShared() {
+    return shared != null;
+  }
+
+  /** Why the link is gone, or null while it is there. */
+  public MillraceException loss() {
+    return loss;
+  }
+
+  void start() {
+    threads.execute(this::read);
+  }
+
+  // ---- calling ----
+
+  /** Has the other side run a part of a step. */
+  public CompletableFuture<List<Tensor>> run(RunGraph r, Cancellation cancellation) {
+    return call(
+        r.stepId(),
+        cancellation,
+        List.copyOf(r.feeds().values()),
+        (o, id) -> {
+          o.putByte(RUN);
+          o.putLong(id);
+          o.putString(r.sessionHandle());
+          o.putByte(r.ownSession() ? 1 : 0);
+          o.putString(r.graphHandle());
+          o.putLong(r.stepId());
+          o.putInt(r.feeds().size());
+          for (Map.Entry<String, Tensor> feed : r.feeds().entrySet()) {
+            o.putString(feed.getKey());
+            o.putTensor(feed.getValue());
+          }
+          putStrings(o, r.fetchKeys());
+        });
+  }
+
+  /** Has the other side run a step of a session it is the master of. */
+  public CompletableFuture<List<Tensor>> step(ClientStep s, Cancellation cancellation) {
+    return call(
+        0,
+        cancellation,
+        s.feeds(),
+        (o, id) -> {
+          o.putByte(STEP);
+          o.putLong(id);
+          o.putString(s.sessionHandle());
+          putStrings(o, s.feedNames());
+          for (Tensor feed : s.feeds()) {
+            o.putTensor(feed);
+          }
+          putStrings(o, s.fetches());
+          putStrings(o, s.targets());
+          o.putLong(s.timeout() == null ? 0 : s.timeout().toMillis());
+        });
+  }
+
+  private interface CallBody {
+    void write(LinkOutput out, long callId) throws IOException;
+  }
+
+  /** Sends a call whose tensors are kept until it is written. */
+  private CompletableFuture<List<Tensor>> call(
+      long stepId, Cancellation cancellation, List<Tensor> tensors, CallBody body) {
+    long id = callIds.incrementAndGet();
+    CompletableFuture<List<Tensor>> answer = new CompletableFuture<>();
+    calls.put(id, new Call(stepId, answer));
+    tensors.forEach(Tensor::retain);
+    send(
+        new Frame() {
+          @Override
+          public void write(LinkOutput o) throws IOException {
+            body.write(o, id);
+          }
+
+          @Override
+          public void release() {
+            tensors.forEach(Tensor::release);
+          }
+        });
+    writeOut();
+    if (loss != null) {
+      failCalls();
+    }
+    if (!answer.isDone()) {
+      Cancellation.Registration onCancel = cancellation.onCancel(() -> cancelCall(id));
+      answer.whenComplete((r, e) -> onCancel.close());
+    }
+    return answer;
+  }
+
+  private void cancelCall(long id) {
+    sendLater(
+        o -> {
+          o.putByte(CANCEL);
+          o.putLong(id);
+        });
+  }
+
+  /** Lets the other side forget a step it ran, if it has not done so by itself. */
+  public void cleanup(long stepId) {
+    if (remembered.remove(stepId)) {
+      sendLater(
+          o -> {
+            o.putByte(CLEANUP);
+            o.putLong(stepId);
+          });
+    }
+  }
+
+  @Override
+  public void push(long stepId, Rendezvous.Key key, Tensor value) {
+    sendLater(
+        new Frame() {
+          @Override
+          public void write(LinkOutput o) throws IOException {
+            o.putByte(TENSOR);
+            o.putLong(stepId);
+            o.putString(key.full());
+            o.putTensor(value);
+          }
+
+          @Override
+          public void release() {
+            if (value != null) {
+              value.release();
+            }
+          }
+        });
+  }
+
+  @Override
+  public Tensor stage(Tensor value) {
+    Tensor copy =
+        shared != null && value.dtype().isPlain() && value.byteSize() >= SharedFiles.MIN_BYTES
+            ? shared.stage(value)
+            : null;
+    return copy != null ? copy : value.copyCounted();
+  }
+
+  // ---- writing ----
+
+  private void send(Frame f) {
+    queue.add(f);
+    if (loss != null) {
+      dropQueue();
+    }
+  }
+
+  /** Sends without writing on this thread. */
+  private void sendLater(Frame f) {
+    send(f);
+    if (loss == null && writerCalled.compareAndSet(false, true)) {
+      execute(
+          () -> {
+            writerCalled.set(false);
+            writeOut();
+          });
+    }
+  }
+
+  /** Has everything sent so far written, by this thread unless another is at it. */
+  @Override
+  public void flush() {
+    if (!queue.isEmpty()) {
+      writeOut();
+    }
+  }
+
+  /**
+   * Whoever holds the lock looks at the queue again after giving it back, so a frame added while it
+   * was held is not left behind.
+   */
+  private void writeOut() {
+    while (!queue.isEmpty() && writing.tryLock()) {
+      // A channel closes itself when a thread that was interrupted uses it.
+      boolean interrupted = Thread.interrupted();
+      try {
+        for (Frame f = queue.poll(); f != null; f = queue.poll()) {
+          try {
+            f.write(out);
+          } finally {
+            f.release();
+          }
+        }
+        out.flush();
+        lastSentNanos = System.nanoTime();
+      } catch (IOException e) {
+        lose(gone(e));
+      } catch (RuntimeException e) {
+        lose(MillraceException.internal("Writing to %s failed: %s", peer, e));
+      } finally {
+        writing.unlock();
+        if (interrupted) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+  }
+
+  private static void putStrings(LinkOutput o, List<String> strings) throws IOException {
+    o.putInt(strings.size());
+    for (String s : strings) {
+      o.putString(s);
+    }
+  }
+
+  private void dropQueue() {
+    for (Frame f = queue.poll(); f != null; f = queue.poll()) {
+      f.release();
+    }
+  }
+
+  // ---- reading ----
+
+  private void read() {
+    try {
+      while (loss == null) {
+        Runnable work = readFrame();
+        if (work != null) {
+          execute(this::read);
+          work.run();
+          return;
+        }
+      }
+    } catch (IOException e) {
+      lose(gone(e));
+    } catch (RuntimeException e) {
+      lose(MillraceException.internal("What came from %s could not be read: %s", peer, e));
+    }
+  }
+
+  private void execute(Runnable r) {
+    try {
+      threads.execute(r);
+    } catch (RejectedExecutionException e) {
+      lose(new MillraceException(Code.UNAVAILABLE, "This process is shutting down."));
+    }
+  }
+
+  /** Reads a frame and does what it says; returns what may take a while, or null. */
+  private Runnable readFrame() throws IOException {
+    int kind = in.getByte();
+    switch (kind) {
+      case BEAT -> {}
+      case RUN -> {
+        return readRun();
+      }
+      case STEP -> {
+        return readStep();
+      }
+      case CANCEL -> {
+        Cancellation c = serving.get(in.getLong());
+        if (c != null) {
+          c.cancel(
+              new MillraceException(Code.ABORTED, "The step was cancelled by " + peer + ".")
+                  .asDerived());
+        }
+      }
+      case DONE -> readDone();
+      case TENSOR -> {
+        long stepId = in.getLong();
+        Rendezvous.Key key = key(in.getString());
+        service.deliver(stepId, key, in.getTensor());
+      }
+      case CLEANUP -> service.cleanup(in.getLong());
+      case BYE -> lose(new MillraceException(Code.UNAVAILABLE, peer + " is shutting down."));
+      default -> throw new IOException("a frame of the unknown kind " + kind);
+    }
+    return null;
+  }
+
+  private Rendezvous.Key key(String full) throws IOException {
+    Rendezvous.Key k = keys.get(full);
+    if (k == null) {
+      if (keys.size() >= KEPT_KEYS) {
+        keys.clear();
+      }
+      try {
+        k = Rendezvous.Key.parse(full);
+      } catch (MillraceException e) {
+        throw new IOException(e.getMessage(), e);
+      }
+      keys.put(full, k);
+    }
+    return k;
+  }
+
+  private Runnable readRun() throws IOException {
+    long id = in.getLong();
+    String session = in.getString();
+    boolean own = in.getByte() != 0;
+    String graph = in.getString();
+    long stepId = in.getLong();
+    Map<String, Tensor> feeds = new LinkedHashMap<>();
+    int count = in.getCount();
+    for (int i = 0; i < count; i++) {
+      feeds.put(in.getString(), in.getTensor());
+    }
+    List<String> fetches = strings();
+    Cancellation cancellation = new Cancellation();
+    serving.put(id, cancellation);
+    RunGraph call = new RunGraph(session, own, graph, stepId, feeds, fetches, false);
+    return () ->
+        serve(
+            id,
+            feeds.values(),
+            () -> service.run(call, cancellation),
+            () -> !service.forget(stepId));
+  }
+
+  private Runnable readStep() throws IOException {
+    long id = in.getLong();
+    String session = in.getString();
+    List<String> names = strings();
+    List<Tensor> feeds = new ArrayList<>();
+    for (int i = 0; i < names.size(); i++) {
+      feeds.add(in.getTensor());
+    }
+    List<String> fetches = strings();
+    List<String> targets = strings();
+    long millis = in.getLong();
+    ClientStep call =
+        new ClientStep(
+            session,
+            names,
+            feeds,
+            fetches,
+            targets,
+            millis == 0 ? null : Duration.ofMillis(millis));
+    Cancellation cancellation = new Cancellation();
+    serving.put(id, cancellation);
+    return () -> serve(id, feeds, () -> service.step(this, call, cancellation), () -> false);
+  }
+
+  private List<String> strings() throws IOException {
+    List<String> strings = new ArrayList<>();
+    int count = in.getCount();
+    for (int i = 0; i < count; i++) {
+      strings.add(in.getString());
+    }
+    return strings;
+  }
+
+  /** Runs what was asked for and answers. */
+  private void serve(
+      long id,
+      Iterable<Tensor> feeds,
+      java.util.function.Supplier<List<Tensor>> body,
+      java.util.function.BooleanSupplier isLeft) {
+    List<Tensor> results = List.of();
+    MillraceException failure = null;
+    boolean left = true;
+    try {
+      results = body.get();
+      left = isLeft.getAsBoolean();
+    } catch (Throwable t) {
+      failure = MillraceException.of(t);
+    } finally {
+      serving.remove(id);
+      feeds.forEach(Tensor::release);
+    }
+    send(new Done(id, failure, left, results));
+    writeOut();
+  }
+
+  /** The answer to a call. */
+  private record Done(long id, MillraceException failure, boolean left, List<Tensor> results)
+      implements Frame {
+    @Override
+    public void write(LinkOutput o) throws IOException {
+      o.putByte(DONE);
+      o.putLong(id);
+      o.putByte(left ? 1 : 0);
+      o.putByte(failure == null ? 0 : failure.code().number());
+      if (failure != null) {
+        o.putByte(failure.isDerived() ? 1 : 0);
+        o.putString(String.valueOf(failure.getMessage()));
+      }
+      o.putInt(results.size());
+      for (Tensor t : results) {
+        o.putTensor(t);
+      }
+    }
+
+    @Override
+    public void release() {
+      results.forEach(Tensor::release);
+    }
+  }
+
+  private void readDone() throws IOException {
+    long id = in.getLong();
+    boolean left = in.getByte() != 0;
+    int code = in.getByte();
+    MillraceException failure = null;
+    if (code != 0) {
+      boolean derived = in.getByte() != 0;
+      failure = new MillraceException(Code.of(code), in.getString());
+      failure = derived ? failure.asDerived() : failure;
+    }
+    List<Tensor> results = new ArrayList<>();
+    int count = in.getCount();
+    for (int i = 0; i < count; i++) {
+      results.add(in.getTensor());
+    }
+    Call call = calls.remove(id);
+    if (call == null) {
+      results.forEach(Tensor::release);
+      return;
+    }
+    if (left) {
+      remembered.add(call.stepId);
+    }
+    if (failure != null) {
+      call.answer.completeExceptionally(failure);
+    } else {
+      call.answer.complete(results);
+    }
+  }
+
+  // ---- life and loss ----
+
+  /** How long nothing has come from the other side. */
+  long silenceNanos() {
+    return System.nanoTime() - in.lastHeardNanos();
+  }
+
+  void excuseSilence() {
+    in.excuse();
+  }
+
+  /** Gives a sign of life if nothing else did lately. */
+  void beat(long everyNanos) {
+    if (System.nanoTime() - lastSentNanos >= everyNanos && queue.isEmpty()) {
+      sendLater(o -> o.putByte(BEAT));
+    }
+  }
+
+  private MillraceException gone(IOException e) {
+    return new MillraceException(
+        Code.UNAVAILABLE,
+        peer + " has gone: " + (e.getMessage() == null ? e.toString() : e.getMessage()) + ".",
+        e);
+  }
+
+  /** Ends the link: calls fail with {@code cause}, and so does what waits for the other side. */
+  void lose(MillraceException cause) {
+    if (!isLost.compareAndSet(false, true)) {
+      return;
+    }
+    loss = cause;
+    try {
+      channel.close();
+    } catch (IOException e) {
+      // It is as closed as it will get.
+    }
+    dropQueue();
+    service.lost(this, cause);
+    failCalls();
+    for (Cancellation c : serving.values()) {
+      c.cancel(cause);
+    }
+    if (shared != null) {
+      shared.close();
+    }
+  }
+
+  private void failCalls() {
+    for (Long id : List.copyOf(calls.keySet())) {
+      Call c = calls.remove(id);
+      if (c != null) {
+        c.answer.completeExceptionally(loss);
+      }
+    }
+  }
+
+  /** Says goodbye, so that the other side knows this was meant; waits a moment for that at most. */
+  void close() {
+    sendLater(o -> o.putByte(BYE));
+    try {
+      // A peer that has stopped reading must not keep us.
+      if (writing.tryLock(GOODBYE_MILLIS, TimeUnit.MILLISECONDS)) {
+        writing.unlock();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    lose(new MillraceException(Code.UNAVAILABLE, "This process is shutting down."));
+  }
+}

@@ -1,0 +1,35 @@
+package dev.millrace.cluster.link;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+
+/**
+ * What a process does for those who are linked to it. Calls come on the link's threads; only {@link
+ * #run} and {@link #step} may wait.
+ */
+public interface LinkService {
+  /** Runs a part of a step; the results are the caller's. */
+  List<Tensor> run(RunGraph call, Cancellation cancellation);
+
+  /** Forgets a step that has ended well, if nothing of it is left; returns whether it did. */
+  boolean forget(long stepId);
+
+  /** Forgets a step, whatever is left of it. */
+  void cleanup(long stepId);
+
+  /** Takes a tensor another task has sent to a step here, with a counted reference. */
+  void deliver(long stepId, Rendezvous.Key key, Tensor value);
+
+  /** Runs a step of a client's session; the results are the caller's. */
+  List<Tensor> step(Link link, ClientStep call, Cancellation cancellation);
+
+  /** A link is there. */
+  void linked(Link link);
+
+  /** A link is gone, and with it, for all that is known, the process at its other end. */
+  void lost(Link link, MillraceException cause);
+}

@@ -1,0 +1,356 @@
+package dev.millrace.cluster.link;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.net.StandardSocketOptions;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The links of a process: it accepts those who come with a ticket, connects to others, and watches
+ * over them all. A process on the same host and of the same user is reached through a socket in its
+ * folder and shares memory; any other by TCP.
+ *
+ * <p>Liveness is apart from the data: every link gives a sign of life each second, and one that has
+ * given none for a few is lost, whatever the reason.
+ *
+ * <p>Threading: any thread.
+ */
+public final class Links implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Links.class);
+
+  /** After this long without a sign of life a process counts as lost. */
+  public static final Duration SILENCE =
+      Duration.ofMillis(Integer.getInteger("millrace.link.silence.millis", 3500));
+
+  private static final long TICK_NANOS = 250_000_000L;
+  private static final long BEAT_NANOS = 700_000_000L;
+  private static final long HANDSHAKE_NANOS = 10_000_000_000L;
+  private static final int CONNECT_MILLIS = 3000;
+
+  /** Tells a link from whatever else may connect. */
+  private static final long MAGIC = 0x6b6e694c6c6c694dL;
+
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  /** Somebody who was told how to connect and has not done so yet. */
+  private record Invited(Identity who, String folder, long sinceNanos) {}
+
+  private record Ticket(long high, long low) {}
+
+  private final LinkService service;
+  private final Executor threads;
+  private final LinkFolder folder;
+  private final ServerSocketChannel local;
+  private final ServerSocketChannel tcp;
+  private final ScheduledExecutorService timer;
+  private final Map<Ticket, Invited> invited = new ConcurrentHashMap<>();
+  private final Map<SocketChannel, Long> handshakes = new ConcurrentHashMap<>();
+  private final Map<String, Link> byTask = new ConcurrentHashMap<>();
+  private final List<Link> all = new CopyOnWriteArrayList<>();
+  private long lastTickNanos = System.nanoTime();
+  private volatile boolean closed;
+
+  /**
+   * Opens the process to links.
+   *
+   * @param address where to accept links from other hosts; null to accept none
+   */
+  public Links(String name, InetAddress address, LinkService service, Executor threads) {
+    this.service = service;
+    this.threads = threads;
+    LinkFolder f = null;
+    ServerSocketChannel l = null;
+    ServerSocketChannel t = null;
+    try {
+      f = LinkFolder.create();
+      l = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+      l.bind(UnixDomainSocketAddress.of(f.socket()));
+    } catch (IOException | UnsupportedOperationException e) {
+      LOG.debug("No links within the host: {}", e.toString());
+    }
+    try {
+      if (address != null) {
+        t = ServerSocketChannel.open();
+        t.bind(new InetSocketAddress(address, 0));
+      }
+    } catch (IOException e) {
+      LOG.debug("No links from other hosts: {}", e.toString());
+    }
+    folder = f;
+    local = l;
+    tcp = t;
+    timer =
+        Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().name(name + "-beat").daemon().factory());
+    timer.scheduleWithFixedDelay(this::tick, TICK_NANOS, TICK_NANOS, TimeUnit.NANOSECONDS);
+    for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
+      if (c != null) {
+        Thread.ofPlatform().name(name + "-accept").daemon().start(() -> accept(c));
+      }
+    }
+  }
+
+  /** The link to a task, or null. */
+  public Link to(String task) {
+    return byTask.get(task);
+  }
+
+  /** All links, for status and leak checks. */
+  public List<Link> all() {
+    return List.copyOf(all);
+  }
+
+  /** Runs something later on the thread that watches the links; it must not wait. */
+  public void later(Duration delay, Runnable action) {
+    try {
+      timer.schedule(action, delay.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("Closed already: {}", e.getMessage());
+    }
+  }
+
+  /** Runs something again and again on the thread that watches the links; it must not wait. */
+  public void every(Duration period, Runnable action) {
+    timer.scheduleWithFixedDelay(action, period.toNanos(), period.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  // ---- being connected to ----
+
+  /** Where this process shares memory; empty if it does not. */
+  public String folder() {
+    return local == null ? "" : folder.path().toString();
+  }
+
+  /** The port for links from other hosts; 0 if there is none. */
+  public int port() {
+    return tcp == null ? 0 : tcp.socket().getLocalPort();
+  }
+
+  /** Admits {@code who}; the two numbers are what it must show when it connects. */
+  public long[] invite(Identity who, String folderOfGuest) {
+    Ticket t = new Ticket(RANDOM.nextLong(), RANDOM.nextLong());
+    invited.put(t, new Invited(who, folderOfGuest, System.nanoTime()));
+    return new long[] {t.high, t.low};
+  }
+
+  private void accept(ServerSocketChannel listener) {
+    while (!closed) {
+      try {
+        SocketChannel c = listener.accept();
+        handshakes.put(c, System.nanoTime());
+        threads.execute(() -> welcome(c));
+      } catch (IOException | RejectedExecutionException e) {
+        if (!closed && !listener.isOpen()) {
+          LOG.warn("No more links can be accepted: {}", e.toString());
+        }
+        if (!listener.isOpen()) {
+          return;
+        }
+      }
+    }
+  }
+
+  private void welcome(SocketChannel c) {
+    try {
+      LinkInput in = new LinkInput(c);
+      LinkOutput out = new LinkOutput(c);
+      if (in.getLong() != MAGIC) {
+        throw new IOException("not a link");
+      }
+      Invited guest = invited.remove(new Ticket(in.getLong(), in.getLong()));
+      if (guest == null) {
+        throw new IOException("a ticket that was not given out or has expired");
+      }
+      boolean sameHost = c.getLocalAddress() instanceof UnixDomainSocketAddress;
+      SharedFiles shared = sameHost ? shared(guest.folder) : null;
+      out.putLong(MAGIC);
+      out.putByte(shared != null ? 1 : 0);
+      out.flush();
+      handshakes.remove(c);
+      add(new Link(guest.who, c, in, out, shared, service, threads));
+    } catch (IOException e) {
+      LOG.debug("A connection that was no link: {}", e.getMessage());
+      handshakes.remove(c);
+      closeQuietly(c);
+    }
+  }
+
+  private SharedFiles shared(String peersFolder) {
+    Path theirs = peersFolder.isEmpty() ? null : Path.of(peersFolder);
+    return folder != null && theirs != null && Files.isReadable(theirs)
+        ? new SharedFiles(folder.path(), theirs)
+        : null;
+  }
+
+  // ---- connecting ----
+
+  /**
+   * Connects to the process that sent {@code host}, which knows it as {@code name}. Waits for at
+   * most a few seconds.
+   */
+  public Link connect(String name, String address, Greeting host) throws IOException {
+    SocketChannel c = null;
+    boolean sameHost = false;
+    Path socket = host.folder().isEmpty() ? null : Path.of(host.folder(), "socket");
+    if (folder != null && socket != null && Files.isReadable(socket)) {
+      try {
+        c = SocketChannel.open(UnixDomainSocketAddress.of(socket));
+        sameHost = true;
+      } catch (IOException e) {
+        LOG.debug("{} is not on this host: {}", name, e.getMessage());
+      }
+    }
+    if (c == null) {
+      if (host.port() == 0) {
+        throw new IOException(name + " accepts no links from other hosts");
+      }
+      c = SocketChannel.open();
+      c.setOption(StandardSocketOptions.TCP_NODELAY, true);
+      c.socket()
+          .connect(
+              new InetSocketAddress(address.substring(0, address.lastIndexOf(':')), host.port()),
+              CONNECT_MILLIS);
+    }
+    handshakes.put(c, System.nanoTime());
+    try {
+      LinkInput in = new LinkInput(c);
+      LinkOutput out = new LinkOutput(c);
+      out.putLong(MAGIC);
+      out.putLong(host.ticketHigh());
+      out.putLong(host.ticketLow());
+      out.flush();
+      if (in.getLong() != MAGIC) {
+        throw new IOException(name + " does not speak the link's protocol");
+      }
+      boolean share = in.getByte() != 0 && sameHost;
+      Link link =
+          new Link(
+              new Identity(name, host.identity().incarnation(), address),
+              c,
+              in,
+              out,
+              share ? new SharedFiles(folder.path(), Path.of(host.folder())) : null,
+              service,
+              threads);
+      add(link);
+      return link;
+    } catch (IOException | RuntimeException e) {
+      closeQuietly(c);
+      throw e;
+    } finally {
+      handshakes.remove(c);
+    }
+  }
+
+  private void add(Link link) {
+    all.add(link);
+    if (!link.peer().isClient()) {
+      byTask.put(link.peer().task(), link);
+    }
+    link.start();
+    service.linked(link);
+    if (closed) {
+      link.close();
+    }
+  }
+
+  /** Forgets a link that is lost. For the service that is told of it. */
+  public void remove(Link link) {
+    all.remove(link);
+    if (!link.peer().isClient()) {
+      // Two processes that greeted each other at once have a second link.
+      byTask.compute(
+          link.peer().task(),
+          (task, l) ->
+              l != link
+                  ? l
+                  : all.stream()
+                      .filter(o -> o.peer().equals(link.peer()) && o.loss() == null)
+                      .findFirst()
+                      .orElse(null));
+    }
+  }
+
+  // ---- watching ----
+
+  private void tick() {
+    long now = System.nanoTime();
+    long since = now - lastTickNanos;
+    lastTickNanos = now;
+    for (Link l : all) {
+      if (since > TICK_NANOS + 1_000_000_000L) {
+        // This process was held up itself: others could not be heard.
+        l.excuseSilence();
+      }
+      long silent = l.silenceNanos();
+      if (silent > SILENCE.toNanos()) {
+        LOG.debug("No sign of life from {} for {} ms.", l.peer(), silent / 1_000_000);
+        l.lose(
+            new MillraceException(
+                Code.UNAVAILABLE,
+                String.format(
+                    java.util.Locale.ROOT,
+                    "%s has given no sign of life for %.1f s: its process is stopped, its host or"
+                        + " the network is down.",
+                    l.peer(),
+                    silent / 1e9)));
+      } else {
+        l.beat(BEAT_NANOS);
+      }
+    }
+    handshakes.forEach(
+        (c, start) -> {
+          if (now - start > HANDSHAKE_NANOS) {
+            handshakes.remove(c);
+            closeQuietly(c);
+          }
+        });
+    invited.values().removeIf(i -> now - i.sinceNanos > HANDSHAKE_NANOS);
+  }
+
+  private static void closeQuietly(java.io.Closeable c) {
+    try {
+      c.close();
+    } catch (IOException e) {
+      LOG.debug("Closing failed: {}", e.getMessage());
+    }
+  }
+
+  /** Takes leave of all. */
+  @Override
+  public void close() {
+    closed = true;
+    timer.shutdownNow();
+    for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
+      if (c != null) {
+        closeQuietly(c);
+      }
+    }
+    all.forEach(Link::close);
+    handshakes.keySet().forEach(Links::closeQuietly);
+    if (folder != null) {
+      folder.close();
+    }
+  }
+}

@@ -1,0 +1,229 @@
+package dev.millrace.cluster.transport;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.link.ClientStep;
+import dev.millrace.cluster.link.Greeting;
+import dev.millrace.cluster.link.Identity;
+import dev.millrace.cluster.link.Link;
+import dev.millrace.cluster.link.LinkService;
+import dev.millrace.cluster.link.Links;
+import dev.millrace.cluster.master.Master;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.worker.Worker;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.ClusterDef;
+import dev.millrace.proto.GetStatusResponse;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.tensor.Tensor;
+import io.grpc.ServerServiceDefinition;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.concurrent.Executor;
+
+/**
+ * A task's side of its links: it greets, is greeted, and serves what comes over them from its
+ * worker and its master.
+ *
+ * <p>Threading: any thread.
+ */
+public final class LinkEndpoint implements LinkService, AutoCloseable {
+  private final ClusterSpec cluster;
+  private final String address;
+  private final Worker worker;
+  private final Executor threads;
+  private final Links links;
+  private volatile Master master;
+
+  public LinkEndpoint(
+      ClusterSpec cluster, String address, InetAddress listen, Worker worker, Executor threads) {
+    this.cluster = cluster;
+    this.address = address;
+    this.worker = worker;
+    this.threads = threads;
+    this.links = new Links("millrace-link", listen, this, threads);
+  }
+
+  /** The master that serves clients' steps. */
+  public void setMaster(Master m) {
+    master = m;
+  }
+
+  /** The links of this task. */
+  public Links links() {
+    return links;
+  }
+
+  Executor threads() {
+    return threads;
+  }
+
+  Link to(String taskName) {
+    return links.to(taskName);
+  }
+
+  // ---- greetings ----
+
+  /** The method others greet by. */
+  public ServerServiceDefinition service() {
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.LINK);
+    WorkerEndpoint.add(b, Methods.GREET, this::greeted);
+    return b.build();
+  }
+
+  private Identity self() {
+    return new Identity(worker.name(), worker.devices().getFirst().incarnation(), address);
+  }
+
+  private Greeting greeting(long[] ticket) {
+    return new Greeting(
+        Greeting.VERSION,
+        self(),
+        cluster.encode().toByteArray(),
+        GetStatusResponse.newBuilder()
+            .addAllDeviceAttributes(worker.attributes())
+            .build()
+            .toByteArray(),
+        links.folder(),
+        links.port(),
+        ticket[0],
+        ticket[1]);
+  }
+
+  Greeting ownGreeting() {
+    return greeting(new long[2]);
+  }
+
+  private byte[] greeted(byte[] request) {
+    Greeting guest = decode(request, "a caller");
+    return greeting(links.invite(guest.identity(), guest.folder())).encode();
+  }
+
+  private static Greeting decode(byte[] bytes, String who) {
+    Greeting g;
+    try {
+      g = Greeting.decode(bytes);
+    } catch (IOException e) {
+      throw MillraceException.invalid("The greeting of %s cannot be read: %s", who, e);
+    }
+    if (g.version() != Greeting.VERSION) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          "The links of " + who + " are of version " + g.version() + ", ours " + Greeting.VERSION);
+    }
+    return g;
+  }
+
+  /**
+   * Links to the task that answered our greeting, unless it is linked. A process that is not the
+   * task it should be, or sees the cluster otherwise, is refused; one that cannot be linked to is
+   * not.
+   */
+  Greeting connect(String name, String at, byte[] answer) {
+    Greeting g = decode(answer, name);
+    if (!g.identity().task().equals(name)) {
+      throw new MillraceException(
+          Code.FAILED_PRECONDITION,
+          "wrong task: the process at "
+              + at
+              + " is "
+              + g.identity().task()
+              + ", not "
+              + name
+              + ". Correct the cluster spec, or --job_name and --task_index of that process.");
+    }
+    checkCluster(name, at, g);
+    Link known = links.to(name);
+    if (known == null || known.peer().incarnation() != g.identity().incarnation()) {
+      try {
+        links.connect(name, at, g);
+      } catch (IOException e) {
+        org.slf4j.LoggerFactory.getLogger(LinkEndpoint.class)
+            .debug("No link to {}: {}", name, e.toString());
+      }
+    }
+    return g;
+  }
+
+  private void checkCluster(String name, String at, Greeting g) {
+    ClusterSpec theirs;
+    try {
+      theirs = ClusterSpec.decode(ClusterDef.parseFrom(g.cluster()));
+    } catch (InvalidProtocolBufferException e) {
+      throw MillraceException.invalid("The cluster of %s cannot be read: %s", name, e);
+    }
+    String difference = cluster.differenceFrom(theirs);
+    if (difference != null) {
+      throw new MillraceException(
+          Code.FAILED_PRECONDITION,
+          "cluster specs differ: "
+              + difference
+              + " by the spec of "
+              + name
+              + " at "
+              + at
+              + ". Start all tasks with the same spec.");
+    }
+  }
+
+  // ---- what comes over links ----
+
+  @Override
+  public List<Tensor> run(RunGraph call, Cancellation cancellation) {
+    return worker.run(call, cancellation);
+  }
+
+  @Override
+  public boolean forget(long stepId) {
+    return worker.forgetStep(stepId);
+  }
+
+  @Override
+  public void cleanup(long stepId) {
+    worker.cleanupStep(stepId);
+  }
+
+  @Override
+  public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
+    worker.deliver(stepId, key, value);
+  }
+
+  @Override
+  public List<Tensor> step(Link link, ClientStep call, Cancellation cancellation) {
+    return master
+        .session(call.sessionHandle())
+        .run(
+            call.feedNames(),
+            call.feeds(),
+            call.fetches(),
+            call.targets(),
+            call.timeout() == null
+                ? RunOptions.DEFAULT
+                : RunOptions.DEFAULT.withTimeout(call.timeout()),
+            cancellation);
+  }
+
+  @Override
+  public void linked(Link link) {
+    if (!link.peer().isClient()) {
+      worker.taskLinked(link.peer().task(), link);
+    }
+  }
+
+  @Override
+  public void lost(Link link, MillraceException cause) {
+    links.remove(link);
+    if (!link.peer().isClient()) {
+      worker.taskLost(link.peer().task(), cause);
+    }
+  }
+
+  @Override
+  public void close() {
+    links.close();
+  }
+}

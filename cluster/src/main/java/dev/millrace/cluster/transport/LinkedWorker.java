@@ -1,0 +1,151 @@
+package dev.millrace.cluster.transport;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.link.Greeting;
+import dev.millrace.cluster.link.Link;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.worker.WorkerPeer;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.CreateWorkerSessionRequest;
+import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.GetStatusResponse;
+import dev.millrace.tensor.Tensor;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A task in another process: one of ours over a link where one can be had, any other by the
+ * WorkerService. What happens once per session goes by the WorkerService always.
+ *
+ * <p>Threading: any thread.
+ */
+final class LinkedWorker implements WorkerPeer {
+  private static final long RETRY_NANOS = 1_000_000_000L;
+  private static final Duration GREETING = Duration.ofSeconds(3);
+
+  private final GrpcWorker byGrpc;
+  private final LinkEndpoint links;
+
+  /** Greeted, and known not to be one of ours. */
+  private volatile boolean foreign;
+
+  private volatile long greetedNanos;
+
+  LinkedWorker(GrpcWorker byGrpc, LinkEndpoint links) {
+    this.byGrpc = byGrpc;
+    this.links = links;
+  }
+
+  GrpcWorker byGrpc() {
+    return byGrpc;
+  }
+
+  @Override
+  public String name() {
+    return byGrpc.name();
+  }
+
+  private Link link() {
+    return links.to(name());
+  }
+
+  /** Also opens a link to it if it is one of ours. */
+  @Override
+  public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
+    return greeting(timeout)
+        .thenCompose(
+            g ->
+                g == null ? byGrpc.status(timeout) : CompletableFuture.completedFuture(devices(g)));
+  }
+
+  private static List<DeviceAttributes> devices(Greeting g) {
+    try {
+      return GetStatusResponse.parseFrom(g.devices()).getDeviceAttributesList();
+    } catch (InvalidProtocolBufferException e) {
+      throw MillraceException.internal("A greeting could not be read: %s", e.getMessage());
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> greet(Duration timeout) {
+    return link() != null || foreign
+        ? CompletableFuture.completedFuture(null)
+        : greeting(timeout).thenApply(g -> null);
+  }
+
+  /** What the peer says of itself, or null if it is not one of ours. */
+  private CompletableFuture<Greeting> greeting(Duration timeout) {
+    greetedNanos = System.nanoTime();
+    return byGrpc
+        .exchangeGreetings(links.ownGreeting().encode(), timeout)
+        .handle(
+            (answer, e) -> {
+              MillraceException failure = e == null ? null : MillraceException.of(e);
+              foreign = failure != null && failure.code() == Code.UNIMPLEMENTED;
+              if (foreign) {
+                return null;
+              }
+              if (failure != null) {
+                throw failure;
+              }
+              return answer;
+            })
+        .thenApplyAsync(
+            answer -> answer == null ? null : links.connect(name(), byGrpc.address(), answer),
+            links.threads());
+  }
+
+  @Override
+  public CompletableFuture<Void> createSession(CreateWorkerSessionRequest r, Duration timeout) {
+    return byGrpc.createSession(r, timeout);
+  }
+
+  @Override
+  public CompletableFuture<Void> deleteSession(String handle, Duration timeout) {
+    return byGrpc.deleteSession(handle, timeout);
+  }
+
+  @Override
+  public CompletableFuture<String> registerGraph(String session, Graph graph) {
+    return byGrpc.registerGraph(session, graph);
+  }
+
+  @Override
+  public CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation) {
+    Link link = link();
+    if (link != null && !call.traced()) {
+      return link.run(call, cancellation);
+    }
+    if (!foreign && System.nanoTime() - greetedNanos > RETRY_NANOS) {
+      // It was lost and may be back: the steps after this one are better off with a link.
+      greeting(GREETING).exceptionally(e -> null);
+    }
+    return byGrpc.runGraph(call, cancellation);
+  }
+
+  @Override
+  public void cleanupStep(long stepId) {
+    Link link = link();
+    if (link != null) {
+      link.cleanup(stepId);
+    } else {
+      byGrpc.cleanupStep(stepId);
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout) {
+    return byGrpc.cleanupAll(containers, timeout);
+  }
+
+  @Override
+  public void recvTensor(
+      long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver) {
+    byGrpc.recvTensor(stepId, key, cancellation, receiver);
+  }
+}

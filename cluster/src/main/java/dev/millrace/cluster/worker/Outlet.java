@@ -1,0 +1,19 @@
+package dev.millrace.cluster.worker;
+
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.tensor.Tensor;
+
+/** A way to another task on which tensors are pushed instead of being asked for. */
+public interface Outlet {
+  /**
+   * Sends a value to a step on the other task, or null for a dead one. Takes over one counted
+   * reference. It leaves soon, together with what else is sent meanwhile.
+   */
+  void push(long stepId, Rendezvous.Key key, Tensor value);
+
+  /** A copy of a value that may change, in the memory it is best sent from. */
+  Tensor stage(Tensor value);
+
+  /** Has what was pushed leave now. */
+  void flush();
+}
