@@ -152,7 +152,8 @@ public final class ClusterSession implements Session {
       session =
           master.create(
               g -> GraphCodec.importInto(GraphCodec.encode(graph), g, true),
-              SessionSettings.of(config));
+              SessionSettings.of(config),
+              new Cancellation());
     }
 
     @Override

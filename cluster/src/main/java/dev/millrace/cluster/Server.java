@@ -77,17 +77,13 @@ public final class Server implements AutoCloseable {
     links = new LinkEndpoint(cluster, spec.address(task), address.getAddress(), worker, threads);
     peers.setLinks(links);
     master = new Master(cluster, worker, peers, registry);
-    links.setMaster(master);
+    MasterEndpoint masterEndpoint = new MasterEndpoint(master);
+    WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry);
+    links.serve(master, masterEndpoint, workerEndpoint);
     try {
       listener =
           GrpcServer.start(
-              task.toString(),
-              address,
-              List.of(
-                  new WorkerEndpoint(worker, registry).service(),
-                  new MasterEndpoint(master).service(),
-                  links.service()),
-              threads);
+              task.toString(), address, masterEndpoint, workerEndpoint, links, threads);
     } catch (MillraceException e) {
       links.close();
       threads.shutdownNow();
@@ -144,6 +140,14 @@ public final class Server implements AutoCloseable {
 
   public ClusterSpec cluster() {
     return cluster;
+  }
+
+  /** How many sessions of clients and of masters, steps and links there are, for leak checks. */
+  int held() {
+    return master.sessionCount()
+        + worker.sessionCount()
+        + worker.stepCount()
+        + links.links().all().size();
   }
 
   /** The task's worker, for status. */

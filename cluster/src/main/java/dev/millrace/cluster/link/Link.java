@@ -25,6 +25,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 /**
  * A connection between two Millrace processes, the same at both ends. Frames go out through a queue
@@ -75,6 +77,10 @@ public final class Link implements Outlet {
 
   private final AtomicLong callIds = new AtomicLong();
   private final Map<Long, Call> calls = new ConcurrentHashMap<>();
+
+  /** Calls made otherwise than over this link, but to the same process. */
+  private final Set<CompletableFuture<?>> guarded = ConcurrentHashMap.newKeySet();
+
   private final Map<Long, Cancellation> serving = new ConcurrentHashMap<>();
 
   /** Steps the other side has run and not forgotten. */
@@ -210,6 +216,16 @@ public final class Link implements Outlet {
           o.putByte(CANCEL);
           o.putLong(id);
         });
+  }
+
+  /** The same future, which also fails when this link is lost before it is done. */
+  public <T> CompletableFuture<T> guard(CompletableFuture<T> future) {
+    guarded.add(future);
+    future.whenComplete((r, e) -> guarded.remove(future));
+    if (loss != null) {
+      failCalls();
+    }
+    return future;
   }
 
   /** Lets the other side forget a step it ran, if it has not done so by itself. */
@@ -420,8 +436,9 @@ public final class Link implements Outlet {
         serve(
             id,
             feeds.values(),
-            () -> service.run(call, cancellation),
-            () -> !service.forget(stepId));
+            () -> service.run(this, call, cancellation),
+            () -> !service.forget(stepId),
+            () -> service.cleanup(stepId));
   }
 
   private Runnable readStep() throws IOException {
@@ -445,7 +462,8 @@ public final class Link implements Outlet {
             millis == 0 ? null : Duration.ofMillis(millis));
     Cancellation cancellation = new Cancellation();
     serving.put(id, cancellation);
-    return () -> serve(id, feeds, () -> service.step(this, call, cancellation), () -> false);
+    return () ->
+        serve(id, feeds, () -> service.step(this, call, cancellation), () -> false, () -> {});
   }
 
   private List<String> strings() throws IOException {
@@ -461,8 +479,9 @@ public final class Link implements Outlet {
   private void serve(
       long id,
       Iterable<Tensor> feeds,
-      java.util.function.Supplier<List<Tensor>> body,
-      java.util.function.BooleanSupplier isLeft) {
+      Supplier<List<Tensor>> body,
+      BooleanSupplier isLeft,
+      Runnable cleanup) {
     List<Tensor> results = List.of();
     MillraceException failure = null;
     boolean left = true;
@@ -477,6 +496,10 @@ public final class Link implements Outlet {
     }
     send(new Done(id, failure, left, results));
     writeOut();
+    if (loss != null) {
+      // Nobody is left to ask for it.
+      cleanup.run();
+    }
   }
 
   /** The answer to a call. */
@@ -588,10 +611,11 @@ public final class Link implements Outlet {
         c.answer.completeExceptionally(loss);
       }
     }
+    guarded.forEach(f -> f.completeExceptionally(loss));
   }
 
   /** Says goodbye, so that the other side knows this was meant; waits a moment for that at most. */
-  void close() {
+  public void close() {
     sendLater(o -> o.putByte(BYE));
     try {
       // A peer that has stopped reading must not keep us.

@@ -13,7 +13,7 @@ import java.util.List;
  */
 public interface LinkService {
   /** Runs a part of a step; the results are the caller's. */
-  List<Tensor> run(RunGraph call, Cancellation cancellation);
+  List<Tensor> run(Link link, RunGraph call, Cancellation cancellation);
 
   /** Forgets a step that has ended well, if nothing of it is left; returns whether it did. */
   boolean forget(long stepId);

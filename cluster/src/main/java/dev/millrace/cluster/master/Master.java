@@ -1,5 +1,6 @@
 package dev.millrace.cluster.master;
 
+import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSpec;
@@ -58,7 +59,8 @@ public final class Master {
   }
 
   /** Opens a session over all tasks that the settings allow, once they have answered. */
-  public MasterSession create(Consumer<Graph> addNodes, SessionSettings settings) {
+  public MasterSession create(
+      Consumer<Graph> addNodes, SessionSettings settings, Cancellation cancellation) {
     Graph graph = new Graph(registry);
     addNodes.accept(graph);
     List<WorkerPeer> workers =
@@ -67,7 +69,7 @@ public final class Master {
             .map(t -> peers.peer(t.name()))
             .toList();
     Map<WorkerPeer, List<DeviceAttributes>> present =
-        TaskRoll.call(workers, settings.startTimeout());
+        TaskRoll.call(workers, settings.startTimeout(), cancellation);
     List<Device> devices = new ArrayList<>();
     present.forEach((w, attributes) -> attributes.forEach(a -> devices.add(device(w, a))));
     String handle = String.format("%016x", RANDOM.nextLong());
@@ -75,7 +77,13 @@ public final class Master {
         new MasterSession(
             handle, graph, settings, workers, List.copyOf(devices), self.devices().getFirst());
     session.place();
-    createOnWorkers(handle, workers, settings);
+    try {
+      createOnWorkers(handle, workers, settings);
+      cancellation.check();
+    } catch (MillraceException e) {
+      session.close();
+      throw e;
+    }
     sessions.put(handle, session);
     return session;
   }

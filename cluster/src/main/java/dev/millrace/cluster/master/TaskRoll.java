@@ -1,10 +1,12 @@
 package dev.millrace.cluster.master;
 
+import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.worker.WorkerPeer;
 import dev.millrace.proto.DeviceAttributes;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,113 +14,150 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Calls the roll of the tasks a session needs: waits until each has answered, says every ten
- * seconds for whom it waits and what is known of them, and gives up at the deadline.
+ * seconds for whom it waits, how far it got with them and how long it will go on, and gives up at
+ * the deadline.
  */
 final class TaskRoll {
   private static final Logger LOG = LoggerFactory.getLogger(TaskRoll.class);
-  private static final long REPORT_NANOS = 10_000_000_000L;
+  private static final long REPORT_NANOS =
+      1_000_000L * Integer.getInteger("millrace.start.report.millis", 10_000);
   private static final Duration ATTEMPT = Duration.ofSeconds(3);
+  private static final long PAUSE_NANOS = 100_000_000L;
 
   /** A task that has not answered: the call under way and how the last one failed. */
   private static final class Missing {
     final WorkerPeer peer;
     CompletableFuture<List<DeviceAttributes>> attempt;
-    String lastFailure = "no answer yet";
+    long retryNanos;
+    String stage = "no answer yet";
 
     Missing(WorkerPeer peer) {
       this.peer = peer;
       this.attempt = peer.status(ATTEMPT);
     }
+
+    @Override
+    public String toString() {
+      return peer.name() + " (" + peer.address() + ": " + stage + ")";
+    }
   }
 
-  private TaskRoll() {}
+  private final long start = System.nanoTime();
+  private final Duration timeout;
+  private final Map<WorkerPeer, List<DeviceAttributes>> present = new LinkedHashMap<>();
+  private final List<Missing> missing = new ArrayList<>();
+  private long reportedNanos = start;
 
-  /** The devices of every peer, once all have answered. */
-  static Map<WorkerPeer, List<DeviceAttributes>> call(List<WorkerPeer> peers, Duration timeout) {
-    Map<WorkerPeer, List<DeviceAttributes>> present = new LinkedHashMap<>();
-    List<Missing> missing = new java.util.ArrayList<>();
+  private TaskRoll(List<WorkerPeer> peers, Duration timeout) {
+    this.timeout = timeout;
     peers.forEach(p -> missing.add(new Missing(p)));
-    long start = System.nanoTime();
-    long reported = start;
-    while (!missing.isEmpty()) {
-      for (Missing m : List.copyOf(missing)) {
-        if (poll(m, present)) {
-          missing.remove(m);
-        }
+  }
+
+  /** The devices of every peer, once all have answered. Ends early when cancelled. */
+  static Map<WorkerPeer, List<DeviceAttributes>> call(
+      List<WorkerPeer> peers, Duration timeout, Cancellation cancellation) {
+    TaskRoll roll = new TaskRoll(peers, timeout);
+    while (true) {
+      roll.missing.removeIf(roll::hasAnswered);
+      if (roll.missing.isEmpty()) {
+        return roll.inOrder(peers);
       }
-      long now = System.nanoTime();
-      if (!missing.isEmpty() && now - start > timeout.toNanos()) {
-        throw new MillraceException(Code.DEADLINE_EXCEEDED, report(missing, start, timeout));
-      }
-      if (!missing.isEmpty() && now - reported > REPORT_NANOS) {
-        reported = now;
-        for (Missing m : missing) {
-          LOG.info(
-              "CreateSession still waiting for response from worker: {} ({}; waited {} s of {} s)",
-              m.peer.name(),
-              m.lastFailure,
-              (now - start) / 1_000_000_000L,
-              timeout.toSeconds());
-        }
+      cancellation.check();
+      roll.report();
+      if (Thread.currentThread().isInterrupted()) {
+        throw new MillraceException(Code.CANCELLED, "Waiting for the tasks was interrupted.");
       }
     }
-    return present;
+  }
+
+  private Map<WorkerPeer, List<DeviceAttributes>> inOrder(List<WorkerPeer> peers) {
+    Map<WorkerPeer, List<DeviceAttributes>> ordered = new LinkedHashMap<>();
+    peers.forEach(p -> ordered.put(p, present.get(p)));
+    return ordered;
   }
 
   /** Looks at one task's call, for at most a short while; begins another if it failed. */
-  private static boolean poll(Missing m, Map<WorkerPeer, List<DeviceAttributes>> present) {
+  private boolean hasAnswered(Missing m) {
+    if (m.attempt == null) {
+      if (System.nanoTime() < m.retryNanos) {
+        LockSupport.parkNanos(PAUSE_NANOS / 10);
+        return false;
+      }
+      m.attempt = m.peer.status(ATTEMPT);
+    }
     try {
-      present.put(m.peer, m.attempt.get(100, TimeUnit.MILLISECONDS));
+      present.put(m.peer, m.attempt.get(PAUSE_NANOS, TimeUnit.NANOSECONDS));
       return true;
     } catch (TimeoutException e) {
       return false;
     } catch (ExecutionException e) {
-      MillraceException cause = MillraceException.of(e);
-      m.lastFailure = stage(cause);
-      if (cause.code() == Code.UNIMPLEMENTED
-          || cause.code() == Code.UNAUTHENTICATED
-          || cause.code() == Code.PERMISSION_DENIED) {
-        throw cause.withMessage(
-            "CreateSession failed because worker "
-                + m.peer.name()
-                + " returned error: "
-                + cause.getMessage());
-      }
-      pause();
-      m.attempt = m.peer.status(ATTEMPT);
+      m.stage = stage(MillraceException.of(e));
+      m.attempt = null;
+      m.retryNanos = System.nanoTime() + PAUSE_NANOS;
       return false;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new MillraceException(Code.CANCELLED, "Waiting for the tasks was interrupted.", e);
+      return false;
     }
   }
 
-  private static void pause() {
-    java.util.concurrent.locks.LockSupport.parkNanos(50_000_000L);
+  private void report() {
+    long now = System.nanoTime();
+    long waited = (now - start) / 1_000_000_000L;
+    if (now - start > timeout.toNanos()) {
+      StringBuilder s = new StringBuilder("CreateSession waited " + waited + " s, its limit, for ");
+      s.append(String.join(", ", missing.stream().map(Missing::toString).toList()));
+      throw new MillraceException(
+          Code.DEADLINE_EXCEEDED,
+          s
+              + ". Start the missing tasks, correct the cluster spec, or leave tasks out with"
+              + " device filters. The limit is operation_timeout_in_ms of the session's config.");
+    }
+    if (now - reportedNanos > REPORT_NANOS) {
+      reportedNanos = now;
+      for (Missing m : missing) {
+        LOG.info(
+            "CreateSession still waiting for response from worker: {} at {} ({}; waited {} s, gives"
+                + " up in {} s)",
+            m.peer.name(),
+            m.peer.address(),
+            m.stage,
+            waited,
+            timeout.toSeconds() - waited);
+      }
+    }
   }
 
   /** What a failure says about how far the connection got. */
   private static String stage(MillraceException e) {
     String m = String.valueOf(e.getMessage());
-    String all = m + (e.getCause() == null ? "" : " " + deepest(e));
+    String all = m + " " + deepest(e);
+    if (e.code() == Code.FAILED_PRECONDITION) {
+      return m;
+    }
     if (all.contains("UnknownHost") || all.contains("Unable to resolve host")) {
-      return "its host name does not resolve: " + m;
+      return "name not resolved: its host has no address";
     }
     if (all.contains("Connection refused")) {
-      return "connection refused, nothing listens there: " + m;
+      return "refused: nothing listens there";
     }
     if (e.code() == Code.DEADLINE_EXCEEDED) {
-      return "connected but no answer within " + ATTEMPT.toSeconds() + " s";
+      return "no answer within " + ATTEMPT.toSeconds() + " s";
     }
-    if (all.contains("First received frame was not SETTINGS")
+    if (e.code() == Code.UNIMPLEMENTED
+        || all.contains("SETTINGS")
         || all.contains("HTTP/2")
-        || all.contains("http2")) {
-      return "something listens there that does not speak the protocol: " + m;
+        || all.contains("http2")
+        || all.contains("HTTP status code")
+        || all.contains("Network closed")
+        || all.contains("UNKNOWN")) {
+      return "not speaking the protocol: what listens there is no TensorFlow server: " + m;
     }
     return m;
   }
@@ -128,21 +167,5 @@ final class TaskRoll {
       t = t.getCause();
     }
     return t.toString();
-  }
-
-  private static String report(List<Missing> missing, long start, Duration timeout) {
-    StringBuilder s = new StringBuilder();
-    s.append("CreateSession waited ")
-        .append((System.nanoTime() - start) / 1_000_000_000L)
-        .append(" s (the limit) for ");
-    String separator = "";
-    for (Missing m : missing) {
-      s.append(separator).append(m.peer.name()).append(" [").append(m.lastFailure).append(']');
-      separator = ", ";
-    }
-    return s.append(
-            ". Start the missing tasks, correct the cluster spec, or leave tasks out with device"
-                + " filters.")
-        .toString();
   }
 }

@@ -42,7 +42,11 @@ final class Errors {
       Status st = s.getStatus();
       Code code = Code.of(st.getCode().value());
       String text = st.getDescription() == null ? st.getCode().name() : st.getDescription();
-      if (code == Code.UNAVAILABLE || (code == Code.UNKNOWN && text.equals("Stream removed"))) {
+      boolean cut =
+          text.equals("Stream removed")
+              || text.equals("channel closed")
+              || st.getCause() instanceof java.io.IOException;
+      if (code == Code.UNAVAILABLE || (code == Code.UNKNOWN && cut)) {
         String cause = st.getCause() == null ? "" : " (" + st.getCause().getMessage() + ")";
         return new MillraceException(
             Code.UNAVAILABLE, peer + " cannot be reached: " + text + cause, t);

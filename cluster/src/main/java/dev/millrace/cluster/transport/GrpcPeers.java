@@ -68,6 +68,7 @@ public final class GrpcPeers implements Peers, AutoCloseable {
 
   /** A channel that takes messages of any size and tries again quickly. */
   static ManagedChannel channel(String address, Executor threads) {
+    GrpcLog.quiet();
     return NettyChannelBuilder.forTarget("dns:///" + address)
         .usePlaintext()
         .executor(threads)

@@ -3,6 +3,7 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import io.grpc.Server;
+import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.io.IOException;
@@ -11,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
-/** A listening port with services behind it. */
+/** A listening port with a task's services behind it. */
 public final class GrpcServer implements AutoCloseable {
   private final Server server;
 
@@ -27,8 +28,14 @@ public final class GrpcServer implements AutoCloseable {
   public static GrpcServer start(
       String who,
       InetSocketAddress address,
-      List<ServerServiceDefinition> services,
+      MasterEndpoint master,
+      WorkerEndpoint worker,
+      LinkEndpoint links,
       Executor threads) {
+    GrpcLog.quiet();
+    Connections connections = new Connections();
+    connections.watch(master.leases());
+    connections.watch(worker.leases());
     NettyServerBuilder b =
         NettyServerBuilder.forAddress(address)
             .executor(threads)
@@ -38,7 +45,10 @@ public final class GrpcServer implements AutoCloseable {
             // TensorFlow's channels may ping at any rate, and without a call in flight.
             .permitKeepAliveTime(5, TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true);
-    services.forEach(b::addService);
+    for (ServerServiceDefinition s : List.of(master.service(), worker.service(), links.service())) {
+      b.addService(ServerInterceptors.intercept(s, connections));
+    }
+    b.addTransportFilter(connections);
     try {
       return new GrpcServer(b.build().start());
     } catch (IOException e) {

@@ -51,7 +51,7 @@ final class GrpcWorker implements WorkerPeer {
   private final String address;
   private final ManagedChannel channel;
 
-  /** Calls without a deadline. */
+  /** Calls that may take long. */
   private final Set<CompletableFuture<?>> underWay = ConcurrentHashMap.newKeySet();
 
   private final AtomicBoolean checking = new AtomicBoolean();
@@ -67,7 +67,8 @@ final class GrpcWorker implements WorkerPeer {
     return name;
   }
 
-  String address() {
+  @Override
+  public String address() {
     return address;
   }
 
@@ -288,7 +289,7 @@ final class GrpcWorker implements WorkerPeer {
             }
           }
         });
-    if (timeout == null) {
+    if (method != Methods.GET_STATUS && method != Methods.GREET) {
       underWay.add(future);
       future.whenComplete(
           (r, e) -> {

@@ -12,6 +12,7 @@ import dev.millrace.cluster.link.Link;
 import dev.millrace.cluster.link.LinkService;
 import dev.millrace.cluster.link.Links;
 import dev.millrace.cluster.master.Master;
+import dev.millrace.cluster.master.MasterSession;
 import dev.millrace.cluster.worker.RunGraph;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.op.Rendezvous;
@@ -22,8 +23,11 @@ import dev.millrace.tensor.Tensor;
 import io.grpc.ServerServiceDefinition;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A task's side of its links: it greets, is greeted, and serves what comes over them from its
@@ -32,12 +36,20 @@ import java.util.concurrent.Executor;
  * <p>Threading: any thread.
  */
 public final class LinkEndpoint implements LinkService, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LinkEndpoint.class);
+  private static final Duration SWEEP = Duration.ofSeconds(1);
+
+  /** What is left of a step that nobody has run or cleaned up for this long goes. */
+  private static final Duration STEP_AGE = Duration.ofMinutes(10);
+
   private final ClusterSpec cluster;
   private final String address;
   private final Worker worker;
   private final Executor threads;
   private final Links links;
-  private volatile Master master;
+  private Master master;
+  private Leases masterLeases;
+  private Leases workerLeases;
 
   public LinkEndpoint(
       ClusterSpec cluster, String address, InetAddress listen, Worker worker, Executor threads) {
@@ -48,9 +60,18 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     this.links = new Links("millrace-link", listen, this, threads);
   }
 
-  /** The master that serves clients' steps. */
-  public void setMaster(Master m) {
+  /** Serves from now on: clients' steps by the master, and all else by the worker. */
+  public void serve(Master m, MasterEndpoint masterEndpoint, WorkerEndpoint workerEndpoint) {
     master = m;
+    masterLeases = masterEndpoint.leases();
+    workerLeases = workerEndpoint.leases();
+    links.every(
+        SWEEP,
+        () -> {
+          masterLeases.sweep();
+          workerLeases.sweep();
+          worker.sweepSteps(STEP_AGE);
+        });
   }
 
   /** The links of this task. */
@@ -142,8 +163,7 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
       try {
         links.connect(name, at, g);
       } catch (IOException e) {
-        org.slf4j.LoggerFactory.getLogger(LinkEndpoint.class)
-            .debug("No link to {}: {}", name, e.toString());
+        LOG.debug("No link to {}: {}", name, e.toString());
       }
     }
     return g;
@@ -173,7 +193,8 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   // ---- what comes over links ----
 
   @Override
-  public List<Tensor> run(RunGraph call, Cancellation cancellation) {
+  public List<Tensor> run(Link link, RunGraph call, Cancellation cancellation) {
+    workerLeases.use(call.sessionHandle(), link);
     return worker.run(call, cancellation);
   }
 
@@ -194,17 +215,17 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
 
   @Override
   public List<Tensor> step(Link link, ClientStep call, Cancellation cancellation) {
-    return master
-        .session(call.sessionHandle())
-        .run(
-            call.feedNames(),
-            call.feeds(),
-            call.fetches(),
-            call.targets(),
-            call.timeout() == null
-                ? RunOptions.DEFAULT
-                : RunOptions.DEFAULT.withTimeout(call.timeout()),
-            cancellation);
+    MasterSession session = master.session(call.sessionHandle());
+    masterLeases.use(call.sessionHandle(), link);
+    return session.run(
+        call.feedNames(),
+        call.feeds(),
+        call.fetches(),
+        call.targets(),
+        call.timeout() == null
+            ? RunOptions.DEFAULT
+            : RunOptions.DEFAULT.withTimeout(call.timeout()),
+        cancellation);
   }
 
   @Override
@@ -217,6 +238,8 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   @Override
   public void lost(Link link, MillraceException cause) {
     links.remove(link);
+    masterLeases.gone(link);
+    workerLeases.gone(link);
     if (!link.peer().isClient()) {
       worker.taskLost(link.peer().task(), cause);
     }

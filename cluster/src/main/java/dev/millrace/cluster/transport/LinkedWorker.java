@@ -50,8 +50,19 @@ final class LinkedWorker implements WorkerPeer {
     return byGrpc.name();
   }
 
+  @Override
+  public String address() {
+    return byGrpc.address();
+  }
+
   private Link link() {
     return links.to(name());
+  }
+
+  /** A call by gRPC to a process that is linked ends with the link. */
+  private <T> CompletableFuture<T> guard(CompletableFuture<T> call) {
+    Link link = link();
+    return link == null ? call : link.guard(call);
   }
 
   /** Also opens a link to it if it is one of ours. */
@@ -102,17 +113,17 @@ final class LinkedWorker implements WorkerPeer {
 
   @Override
   public CompletableFuture<Void> createSession(CreateWorkerSessionRequest r, Duration timeout) {
-    return byGrpc.createSession(r, timeout);
+    return guard(byGrpc.createSession(r, timeout));
   }
 
   @Override
   public CompletableFuture<Void> deleteSession(String handle, Duration timeout) {
-    return byGrpc.deleteSession(handle, timeout);
+    return guard(byGrpc.deleteSession(handle, timeout));
   }
 
   @Override
   public CompletableFuture<String> registerGraph(String session, Graph graph) {
-    return byGrpc.registerGraph(session, graph);
+    return guard(byGrpc.registerGraph(session, graph));
   }
 
   @Override
@@ -140,7 +151,7 @@ final class LinkedWorker implements WorkerPeer {
 
   @Override
   public CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout) {
-    return byGrpc.cleanupAll(containers, timeout);
+    return guard(byGrpc.cleanupAll(containers, timeout));
   }
 
   @Override

@@ -1,7 +1,10 @@
 package dev.millrace.cluster.transport;
 
+import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.link.ClientStep;
+import dev.millrace.cluster.link.Link;
 import dev.millrace.graph.Graph;
 import dev.millrace.proto.CloseSessionRequest;
 import dev.millrace.proto.ConfigProto;
@@ -18,41 +21,59 @@ import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.stub.ClientCalls;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Executors;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A client's end of the MasterService: calls block and fail with a MillraceException. */
 public final class MasterClient implements AutoCloseable {
-  private static final java.util.concurrent.Executor THREADS =
-      Executors.newCachedThreadPool(
-          Thread.ofPlatform().name("millrace-client-", 0).daemon().factory());
+  private static final Logger LOG = LoggerFactory.getLogger(MasterClient.class);
+  private static final Duration GREETING = Duration.ofSeconds(3);
 
   private final String address;
   private final ManagedChannel channel;
 
+  /** To a master that is one of ours; null to any other. */
+  private volatile Link link;
+
   /** A client of the master at {@code host:port}; nothing is sent yet. */
   public MasterClient(String address) {
     this.address = address;
-    this.channel = GrpcPeers.channel(address, THREADS);
+    this.channel = GrpcPeers.channel(address, ClientLinks.THREADS);
   }
 
   /** Opens a session; returns its handle. Waits until master and tasks are there. */
   public String createSession(Graph graph, ConfigProto config, Duration timeout) {
-    return call(
-            Methods.CREATE_SESSION,
-            CreateSessionRequest.newBuilder()
-                .setGraphDef(GraphCodec.encode(graph))
-                .setConfig(config)
-                .setTarget("grpc://" + address)
-                .build(),
-            timeout,
-            true)
-        .getSessionHandle();
+    String handle =
+        call(
+                Methods.CREATE_SESSION,
+                CreateSessionRequest.newBuilder()
+                    .setGraphDef(GraphCodec.encode(graph))
+                    .setConfig(config)
+                    .setTarget("grpc://" + address)
+                    .build(),
+                timeout,
+                true)
+            .getSessionHandle();
+    link();
+    return handle;
+  }
+
+  /** Opens a link if the master is one of ours. */
+  private void link() {
+    try {
+      ClientLinks links = ClientLinks.shared();
+      link = links.connect(address, call(Methods.GREET, links.greeting(), GREETING, false));
+    } catch (IOException | MillraceException e) {
+      LOG.debug("No link to the master at {}: {}", address, e.getMessage());
+    }
   }
 
   /** Sends the nodes from {@code from} on; returns the new version. */
@@ -71,6 +92,34 @@ public final class MasterClient implements AutoCloseable {
 
   /** Runs a step; the results, in the order of {@code fetches}, are the caller's to release. */
   public Tensor[] runStep(
+      String handle,
+      List<String> feedNames,
+      List<Tensor> feeds,
+      List<String> fetches,
+      List<String> targets,
+      RunOptions options) {
+    Link l = link;
+    return l != null && l.loss() == null
+        ? stepOver(l, new ClientStep(handle, feedNames, feeds, fetches, targets, options.timeout()))
+        : stepByGrpc(handle, feedNames, feeds, fetches, targets, options);
+  }
+
+  private static Tensor[] stepOver(Link l, ClientStep step) {
+    Cancellation cancellation = new Cancellation();
+    try {
+      return l.step(step, cancellation).get().toArray(new Tensor[0]);
+    } catch (ExecutionException e) {
+      throw MillraceException.of(e);
+    } catch (InterruptedException e) {
+      MillraceException c =
+          new MillraceException(Code.CANCELLED, "The client's thread was interrupted.", e);
+      cancellation.cancel(c);
+      Thread.currentThread().interrupt();
+      throw c;
+    }
+  }
+
+  private Tensor[] stepByGrpc(
       String handle,
       List<String> feedNames,
       List<Tensor> feeds,
@@ -118,7 +167,11 @@ public final class MasterClient implements AutoCloseable {
     return results;
   }
 
+  /** Closes a session, unless its master is known to be gone. */
   public void closeSession(String handle) {
+    if (link != null && link.loss() != null) {
+      return;
+    }
     call(
         Methods.CLOSE_SESSION,
         CloseSessionRequest.newBuilder().setSessionHandle(handle).build(),
@@ -154,6 +207,10 @@ public final class MasterClient implements AutoCloseable {
 
   @Override
   public void close() {
+    Link l = link;
+    if (l != null) {
+      l.close();
+    }
     channel.shutdownNow();
   }
 }

@@ -42,9 +42,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The MasterService in front of a {@link Master}. */
 public final class MasterEndpoint {
+  private static final Logger LOG = LoggerFactory.getLogger(MasterEndpoint.class);
   private static final long CPU_MEMORY_LIMIT = 256L << 20;
 
   private final Master master;
@@ -55,13 +58,43 @@ public final class MasterEndpoint {
 
   private final AtomicLong callableIds = new AtomicLong(1);
 
+  private final Leases leases;
+
   public MasterEndpoint(Master master) {
     this.master = master;
+    this.leases = new Leases(this::abandon);
+  }
+
+  Leases leases() {
+    return leases;
+  }
+
+  /** Closes the session of a client that is gone. */
+  private void abandon(String handle) {
+    LOG.info("Closing session {}: its client has gone without closing it.", handle);
+    try {
+      close(handle);
+    } catch (MillraceException e) {
+      LOG.debug("Session {} was closed already.", handle);
+    }
+  }
+
+  private void close(String handle) {
+    callables.remove(handle);
+    leases.ended(handle);
+    master.close(handle);
+  }
+
+  /** The session of a call, which shows that its client is there. */
+  private MasterSession session(String handle) {
+    MasterSession s = master.session(handle);
+    leases.use(handle, Connections.current());
+    return s;
   }
 
   public ServerServiceDefinition service() {
     ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.MASTER);
-    WorkerEndpoint.add(b, Methods.CREATE_SESSION, this::createSession);
+    b.addMethod(Methods.CREATE_SESSION, ServerCalls.asyncUnaryCall(this::createSession));
     WorkerEndpoint.add(b, Methods.EXTEND_SESSION, this::extendSession);
     WorkerEndpoint.<dev.millrace.proto.PartialRunSetupRequest, PartialRunSetupResponse>add(
         b,
@@ -73,8 +106,7 @@ public final class MasterEndpoint {
         b,
         Methods.CLOSE_SESSION,
         r -> {
-          callables.remove(r.getSessionHandle());
-          master.close(r.getSessionHandle());
+          close(r.getSessionHandle());
           return CloseSessionResponse.getDefaultInstance();
         });
     WorkerEndpoint.add(b, Methods.LIST_DEVICES, this::listDevices);
@@ -91,7 +123,10 @@ public final class MasterEndpoint {
         b,
         Methods.RELEASE_CALLABLE,
         r -> {
-          callables.getOrDefault(r.getSessionHandle(), Map.of()).remove(r.getHandle());
+          Map<Long, CallableOptions> ofSession = callables.get(r.getSessionHandle());
+          if (ofSession != null) {
+            ofSession.remove(r.getHandle());
+          }
           return ReleaseCallableResponse.getDefaultInstance();
         });
     b.addMethod(Methods.RUN_STEP, ServerCalls.asyncUnaryCall(this::runStep));
@@ -99,21 +134,39 @@ public final class MasterEndpoint {
     return b.build();
   }
 
-  private CreateSessionResponse createSession(CreateSessionRequest r) {
+  /** May wait for tasks for long, but not for longer than the client does. */
+  private void createSession(
+      CreateSessionRequest r, StreamObserver<CreateSessionResponse> observer) {
+    Cancellation cancellation = cancelledWith(observer);
+    CreateSessionResponse response;
+    try {
+      response = createSession(r, cancellation);
+    } catch (Throwable t) {
+      observer.onError(Errors.encode(t));
+      return;
+    }
+    observer.onNext(response);
+    observer.onCompleted();
+  }
+
+  private CreateSessionResponse createSession(CreateSessionRequest r, Cancellation cancellation) {
     ConfigProto c = r.getConfig();
     if (c.getUsePerSessionThreads() || c.getSessionInterOpThreadPoolCount() > 0) {
       throw MillraceException.invalid(
           "Distributed session does not support session thread pool options.");
     }
     MasterSession s =
-        master.create(g -> GraphCodec.importInto(r.getGraphDef(), g, true), SessionSettings.of(c));
+        master.create(
+            g -> GraphCodec.importInto(r.getGraphDef(), g, true),
+            SessionSettings.of(c),
+            cancellation);
+    leases.open(s.handle(), Connections.current());
     return CreateSessionResponse.newBuilder().setSessionHandle(s.handle()).build();
   }
 
   private ExtendSessionResponse extendSession(ExtendSessionRequest r) {
     long version =
-        master
-            .session(r.getSessionHandle())
+        session(r.getSessionHandle())
             .extend(
                 r.getCurrentGraphVersion(), g -> GraphCodec.importInto(r.getGraphDef(), g, true));
     return ExtendSessionResponse.newBuilder().setNewGraphVersion(version).build();
@@ -160,7 +213,7 @@ public final class MasterEndpoint {
       if (!r.getPartialRunHandle().isEmpty()) {
         throw new MillraceException(Code.UNIMPLEMENTED, "Partial runs are not supported.");
       }
-      MasterSession session = master.session(r.getSessionHandle());
+      MasterSession session = session(r.getSessionHandle());
       List<String> names = new ArrayList<>();
       for (NamedTensorProto n : r.getFeedList()) {
         names.add(n.getName());
@@ -210,7 +263,7 @@ public final class MasterEndpoint {
 
   private MakeCallableResponse makeCallable(MakeCallableRequest r) {
     seen.check("MakeCallable", r.getRequestId());
-    master.session(r.getSessionHandle());
+    session(r.getSessionHandle());
     long id = callableIds.getAndIncrement();
     callables
         .computeIfAbsent(r.getSessionHandle(), h -> new ConcurrentHashMap<>())
@@ -224,7 +277,7 @@ public final class MasterEndpoint {
     List<Tensor> results = List.of();
     RunCallableResponse response;
     try {
-      MasterSession session = master.session(r.getSessionHandle());
+      MasterSession session = session(r.getSessionHandle());
       CallableOptions o = callables.getOrDefault(r.getSessionHandle(), Map.of()).get(r.getHandle());
       if (o == null) {
         throw MillraceException.invalid("No such callable handle: %d", r.getHandle());

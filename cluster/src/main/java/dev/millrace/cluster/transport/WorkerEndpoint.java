@@ -35,16 +35,31 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The WorkerService in front of a {@link Worker}. */
 public final class WorkerEndpoint {
+  private static final Logger LOG = LoggerFactory.getLogger(WorkerEndpoint.class);
+
   private final Worker worker;
   private final OpRegistry registry;
   private final RequestIds seen = new RequestIds(100_000);
+  private final Leases leases;
 
   public WorkerEndpoint(Worker worker, OpRegistry registry) {
     this.worker = worker;
     this.registry = registry;
+    this.leases =
+        new Leases(
+            handle -> {
+              LOG.info("Closing session {}: its master has gone without closing it.", handle);
+              worker.closeSession(handle);
+            });
+  }
+
+  Leases leases() {
+    return leases;
   }
 
   public ServerServiceDefinition service() {
@@ -58,12 +73,14 @@ public final class WorkerEndpoint {
         Methods.CREATE_WORKER_SESSION,
         r -> {
           worker.openSession(r);
+          leases.open(r.getSessionHandle(), Connections.current());
           return CreateWorkerSessionResponse.getDefaultInstance();
         });
     add(
         b,
         Methods.DELETE_WORKER_SESSION,
         r -> {
+          leases.ended(r.getSessionHandle());
           worker.closeSession(r.getSessionHandle());
           return DeleteWorkerSessionResponse.getDefaultInstance();
         });
@@ -137,6 +154,7 @@ public final class WorkerEndpoint {
     Map<String, Tensor> feeds = new LinkedHashMap<>();
     try {
       seen.check("RunGraph", r.getRequestId());
+      leases.use(r.getSessionHandle(), Connections.current());
       if (r.getIsPartial()) {
         throw new MillraceException(Code.UNIMPLEMENTED, "Partial runs are not supported.");
       }
@@ -177,7 +195,10 @@ public final class WorkerEndpoint {
     } finally {
       feeds.values().forEach(Tensor::release);
     }
-    if (!((ServerCallStreamObserver<RunGraphResponse>) observer).isCancelled()) {
+    if (((ServerCallStreamObserver<RunGraphResponse>) observer).isCancelled()) {
+      // The master has cancelled the step or is gone, and then sends no CleanupGraph.
+      worker.cleanupStep(r.getStepId());
+    } else {
       observer.onNext(response);
       observer.onCompleted();
     }

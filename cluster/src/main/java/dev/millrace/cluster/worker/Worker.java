@@ -67,6 +67,11 @@ public final class Worker implements WorkerPeer {
     return task.name();
   }
 
+  @Override
+  public String address() {
+    return "this process";
+  }
+
   public List<Device> devices() {
     return List.copyOf(devices);
   }

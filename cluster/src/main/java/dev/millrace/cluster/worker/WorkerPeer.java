@@ -18,6 +18,9 @@ public interface WorkerPeer {
   /** The full task name, {@code /job:ps/replica:0/task:0}. */
   String name();
 
+  /** Where it is, for messages: {@code host:port}. */
+  String address();
+
   /** Its devices; also how a task shows it is there. */
   CompletableFuture<List<DeviceAttributes>> status(Duration timeout);
 

@@ -1,0 +1,104 @@
+package dev.millrace.cluster.transport;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.link.ClientStep;
+import dev.millrace.cluster.link.Greeting;
+import dev.millrace.cluster.link.Identity;
+import dev.millrace.cluster.link.Link;
+import dev.millrace.cluster.link.LinkService;
+import dev.millrace.cluster.link.Links;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * The links of this process as a client of masters in others. They serve nothing.
+ *
+ * <p>Threading: any thread.
+ */
+final class ClientLinks implements LinkService {
+  /** The threads of all clients in this process. */
+  static final Executor THREADS =
+      Executors.newCachedThreadPool(
+          Thread.ofPlatform().name("millrace-client-", 0).daemon().factory());
+
+  private static final long INCARNATION = ThreadLocalRandom.current().nextLong();
+
+  /** Made with the first client. */
+  private static final class Holder {
+    static final ClientLinks SHARED = new ClientLinks();
+  }
+
+  private final Links links = new Links("millrace-client", null, this, THREADS);
+
+  private ClientLinks() {}
+
+  static ClientLinks shared() {
+    return Holder.SHARED;
+  }
+
+  byte[] greeting() {
+    return new Greeting(
+            Greeting.VERSION,
+            new Identity("", INCARNATION, "process " + ProcessHandle.current().pid()),
+            new byte[0],
+            new byte[0],
+            links.folder(),
+            0,
+            0,
+            0)
+        .encode();
+  }
+
+  /** Links to the master that answered the greeting. */
+  Link connect(String address, byte[] answer) throws IOException {
+    Greeting g = Greeting.decode(answer);
+    if (g.version() != Greeting.VERSION) {
+      throw new IOException("links of version " + g.version());
+    }
+    return links.connect(g.identity().task(), address, g);
+  }
+
+  @Override
+  public List<Tensor> run(Link link, RunGraph call, Cancellation cancellation) {
+    throw notATask();
+  }
+
+  @Override
+  public List<Tensor> step(Link link, ClientStep call, Cancellation cancellation) {
+    throw notATask();
+  }
+
+  private static MillraceException notATask() {
+    return MillraceException.invalid("This process is a client and no task of a cluster.");
+  }
+
+  @Override
+  public boolean forget(long stepId) {
+    return true;
+  }
+
+  @Override
+  public void cleanup(long stepId) {}
+
+  @Override
+  public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
+    if (value != null) {
+      value.release();
+    }
+  }
+
+  @Override
+  public void linked(Link link) {}
+
+  @Override
+  public void lost(Link link, MillraceException cause) {
+    links.remove(link);
+  }
+}

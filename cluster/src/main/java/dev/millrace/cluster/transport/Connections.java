@@ -1,0 +1,63 @@
+package dev.millrace.cluster.transport;
+
+import io.grpc.Attributes;
+import io.grpc.Context;
+import io.grpc.Contexts;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.ServerTransportFilter;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** Tells which connection a call came over, and when a connection is gone. */
+final class Connections extends ServerTransportFilter implements ServerInterceptor {
+  /** A connection of gRPC's to this server. */
+  static final class Connection {
+    private volatile boolean gone;
+
+    boolean isGone() {
+      return gone;
+    }
+  }
+
+  private static final Context.Key<Connection> CURRENT = Context.key("connection");
+  private static final Attributes.Key<Connection> CONNECTION = Attributes.Key.create("connection");
+
+  private final List<Leases> watchers = new CopyOnWriteArrayList<>();
+
+  /** Tells {@code leases} of connections that are gone. */
+  void watch(Leases leases) {
+    watchers.add(leases);
+  }
+
+  /** What the call being served came over; null outside of one. */
+  static Connection current() {
+    return CURRENT.get();
+  }
+
+  @Override
+  public Attributes transportReady(Attributes attributes) {
+    return attributes.toBuilder().set(CONNECTION, new Connection()).build();
+  }
+
+  @Override
+  public void transportTerminated(Attributes attributes) {
+    Connection connection = attributes == null ? null : attributes.get(CONNECTION);
+    if (connection != null) {
+      connection.gone = true;
+      watchers.forEach(l -> l.gone(connection));
+    }
+  }
+
+  @Override
+  public <Q, R> ServerCall.Listener<Q> interceptCall(
+      ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
+    Connection connection = call.getAttributes().get(CONNECTION);
+    return connection == null
+        ? next.startCall(call, headers)
+        : Contexts.interceptCall(
+            Context.current().withValue(CURRENT, connection), call, headers, next);
+  }
+}

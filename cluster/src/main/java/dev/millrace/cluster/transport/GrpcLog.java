@@ -1,0 +1,26 @@
+package dev.millrace.cluster.transport;
+
+import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+
+/**
+ * Keeps gRPC from logging, each time again, what Millrace reports once and in its own words: names
+ * that do not resolve, and strangers on the port. {@code -Dmillrace.grpc.log=true} brings it back.
+ */
+final class GrpcLog {
+  /** Held here, as the loggers' settings last only as long as somebody does. */
+  private static final List<Logger> QUIET =
+      List.of(
+          Logger.getLogger("io.grpc.internal.ManagedChannelImpl"),
+          Logger.getLogger("io.grpc.netty.shaded.io.grpc.netty.NettyServerTransport.connections"),
+          Logger.getLogger("io.grpc.netty.shaded.io.grpc.netty.NettyServerTransport"));
+
+  private GrpcLog() {}
+
+  static void quiet() {
+    if (!Boolean.getBoolean("millrace.grpc.log")) {
+      QUIET.forEach(l -> l.setLevel(Level.SEVERE));
+    }
+  }
+}

@@ -1,0 +1,185 @@
+package dev.millrace.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.ops.array.Placeholder;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Tasks in processes of their own that are killed or stopped, between steps and in them. */
+class LostTaskTest {
+  private static final double LIMIT_SECONDS = 5;
+
+  private ClusterSpec cluster;
+  private final Graph graph = StandardOps.newGraph();
+  private Output x;
+  private Output quick;
+  private Output blocked;
+
+  /** A step from ps to worker 1 to worker 0, and the same behind a queue on ps that stays empty. */
+  @BeforeEach
+  void makeGraph() {
+    List<String> a = FreePorts.addresses(3);
+    cluster = ClusterSpec.of(Map.of("ps", a.subList(0, 1), "worker", a.subList(1, 3)));
+    Scope s = Scope.of(graph);
+    Scope ps = s.withDevice("/job:ps/task:0");
+    x = Placeholder.of(s, DType.FLOAT, Shape.of(-1));
+    quick = overWorkers(ps.node("Neg").input(x).add().output());
+    Node queue = ps.node("FIFOQueueV2").attr("component_types", List.of(DType.FLOAT)).add();
+    Node dequeue =
+        ps.node("QueueDequeueV2")
+            .input(queue.output(0))
+            .attr("component_types", List.of(DType.FLOAT))
+            .add();
+    blocked = overWorkers(dequeue.output(0));
+  }
+
+  private Output overWorkers(Output value) {
+    Scope s = Scope.of(graph);
+    Output there = s.withDevice("/job:worker/task:1").node("Neg").input(value).add().output();
+    return s.withDevice("/job:worker/task:0").node("Square").input(there).add().output();
+  }
+
+  private Map<Output, Tensor> feeds() {
+    return Map.of(x, Tensor.vector(3f));
+  }
+
+  private Server workerZero() {
+    return Server.start(cluster, new TaskId("worker", 0), StandardOps.registry());
+  }
+
+  @AfterEach
+  void noFilesAreLeft() {
+    // Folders of killed tasks go when the next task starts.
+    Server.local(StandardOps.registry()).close();
+  }
+
+  private interface Blow {
+    void to(ServerProcess p) throws Exception;
+  }
+
+  /** Runs the step that does not end, strikes a task, and returns how the step ended. */
+  private MillraceException during(Session session, ServerProcess struck, Blow blow)
+      throws Exception {
+    CompletableFuture<Tensor> step = CompletableFuture.supplyAsync(() -> session.fetch(blocked));
+    // The step is under way when one after it has run.
+    assertEquals(9f, session.fetch(quick, feeds()).floatValue());
+    assertFalse(step.isDone());
+    long start = System.nanoTime();
+    blow.to(struck);
+    ExecutionException e =
+        assertThrows(ExecutionException.class, () -> step.get(20, TimeUnit.SECONDS));
+    double seconds = (System.nanoTime() - start) / 1e9;
+    assertTrue(seconds < LIMIT_SECONDS, "took " + seconds + " s");
+    return MillraceException.of(e);
+  }
+
+  private void assertNames(MillraceException e, TaskId task) {
+    assertEquals(Code.UNAVAILABLE, e.code(), e::getMessage);
+    assertTrue(e.getMessage().contains(task.name()), e::getMessage);
+    assertTrue(e.getMessage().contains(cluster.address(task)), e::getMessage);
+    for (TaskId other : cluster.tasks()) {
+      assertTrue(
+          other.equals(task) || !e.getMessage().contains(cluster.address(other)), e::getMessage);
+    }
+  }
+
+  @Test
+  void aTaskKilledOrStoppedInAStepEndsItEverywhereAndIsNamed() throws Exception {
+    TaskId ps = new TaskId("ps", 0);
+    TaskId other = new TaskId("worker", 1);
+    try (Server master = workerZero();
+        ServerProcess worker = ServerProcess.start(cluster, other)) {
+      try (ServerProcess stopped = ServerProcess.start(cluster, ps);
+          Session session = new ClusterSession(graph, master.target())) {
+        assertEquals(9f, session.fetch(quick, feeds()).floatValue());
+        MillraceException e = during(session, stopped, ServerProcess::stop);
+        assertNames(e, ps);
+        assertTrue(e.getMessage().contains("no sign of life"), e::getMessage);
+        // Between steps it is noticed too.
+        long start = System.nanoTime();
+        assertNames(assertThrows(MillraceException.class, () -> session.fetch(quick, feeds())), ps);
+        assertTrue(System.nanoTime() - start < LIMIT_SECONDS * 1e9);
+        stopped.resume();
+        // It was never gone: the same session goes on.
+        eventually(() -> succeeds(session));
+      }
+      try (ServerProcess killed = ServerProcess.start(cluster, ps);
+          Session session = new ClusterSession(graph, master.target())) {
+        assertEquals(9f, session.fetch(quick, feeds()).floatValue());
+        assertNames(during(session, killed, ServerProcess::kill), ps);
+        assertNames(assertThrows(MillraceException.class, () -> session.fetch(quick, feeds())), ps);
+        try (ServerProcess again = ServerProcess.start(cluster, ps)) {
+          // Another process at the same place is not the one the session knew.
+          eventually(() -> failure(session).getMessage().contains("restarted"));
+          assertEquals(Code.ABORTED, failure(session).code());
+          try (Session fresh = new ClusterSession(graph, master.target())) {
+            assertEquals(9f, fresh.fetch(quick, feeds()).floatValue());
+            assertNames(during(fresh, worker, ServerProcess::kill), other);
+          }
+          eventually(() -> master.worker().stepCount() == 0);
+        }
+      }
+    }
+  }
+
+  private MillraceException failure(Session session) {
+    return assertThrows(MillraceException.class, () -> session.fetch(quick, feeds()));
+  }
+
+  private boolean succeeds(Session session) {
+    try {
+      return session.fetch(quick, feeds()).floatValue() == 9f;
+    } catch (MillraceException e) {
+      assertEquals(Code.UNAVAILABLE, e.code(), e::getMessage);
+      return false;
+    }
+  }
+
+  /** Waits, for at most 20 s, until it is so. */
+  private static void eventually(BooleanSupplier claim) {
+    long deadline = System.nanoTime() + 20_000_000_000L;
+    while (!claim.getAsBoolean()) {
+      assertTrue(System.nanoTime() < deadline, "did not happen within 20 s");
+      Thread.onSpinWait();
+      java.util.concurrent.locks.LockSupport.parkNanos(10_000_000);
+    }
+  }
+
+  @Test
+  void aMasterKilledOrStoppedInAStepFreesItsWorkersAndFailsItsClient() throws Exception {
+    for (Blow blow : List.<Blow>of(ServerProcess::kill, ServerProcess::stop)) {
+      try (Server worker = workerZero();
+          ServerProcess ps = ServerProcess.start(cluster, "ps");
+          ServerProcess master = ServerProcess.start(cluster, new TaskId("worker", 1));
+          Session session =
+              new ClusterSession(graph, "grpc://" + cluster.address(new TaskId("worker", 1)))) {
+        assertEquals(9f, session.fetch(quick, feeds()).floatValue());
+        MillraceException e = during(session, master, blow);
+        assertNames(e, new TaskId("worker", 1));
+        eventually(() -> worker.worker().stepCount() == 0);
+      }
+    }
+  }
+}
