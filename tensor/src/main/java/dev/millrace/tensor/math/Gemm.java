@@ -122,7 +122,7 @@ public record Gemm(
       long cAt = c.address() + 4L * ((long) i0 * ldc + j0);
       int rows = i1 - i0;
       int cols = j1 - j0;
-      if (!accumulate && rows > 1 && cols > 1 && OneDnnMatMul.isWorthIt(this, cols)) {
+      if (!accumulate && rows > 1 && cols > 1 && OneDnnMatMul.isWorthIt(this)) {
         OneDnnPrimitive compiled =
             OneDnnMatMul.of(new Gemm(type, transA, transB, rows, cols, k, lda, ldb, ldc));
         if (compiled != null) {

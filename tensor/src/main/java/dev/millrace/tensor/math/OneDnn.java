@@ -44,6 +44,8 @@ public final class OneDnn {
     String reason = null;
     if (System.getProperty("millrace.native", "true").equals("false")) {
       reason = "turned off by -Dmillrace.native=false";
+    } else if (!SignalMask.isAvailable()) {
+      reason = "not used on this system, where signals cannot be held off";
     } else {
       try {
         library = OneDnnLibrary.load();
@@ -128,8 +130,9 @@ public final class OneDnn {
       long c,
       long ldc) {
     int status;
+    useOneThread();
+    MemorySegment mask = SignalMask.block();
     try {
-      useOneThread();
       status =
           (int)
               SGEMM.invokeExact(
@@ -148,6 +151,8 @@ public final class OneDnn {
                   ldc);
     } catch (Throwable t) {
       throw new IllegalStateException(t);
+    } finally {
+      SignalMask.restore(mask);
     }
     check(status, "sgemm");
   }

@@ -30,6 +30,9 @@ final class OneDnnPrimitive {
   /** Layouts a description can be asked for. */
   private static final int OF_ARGUMENT = 255;
 
+  /** What else it can be asked for: the name of its code. */
+  private static final int IMPLEMENTATION = 8;
+
   private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
   private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
   private static final MethodHandle EXECUTE =
@@ -41,6 +44,9 @@ final class OneDnnPrimitive {
   private final int[] kinds;
   private final OneDnnLayout[] layouts;
   private final OneDnnLayout scratchpad;
+
+  /** Whether its code is the general matrix product, which no signal may interrupt. */
+  private final boolean fragile;
 
   /** Sets of arguments that no run is using. Guarded by itself. */
   private final ArrayDeque<Arguments> idle = new ArrayDeque<>();
@@ -56,6 +62,8 @@ final class OneDnnPrimitive {
       layouts[i] = layout(description, kinds[i]);
     }
     this.scratchpad = layout(description, SCRATCHPAD);
+    String code = implementation(description);
+    this.fragile = code.contains("gemm") && !code.contains("brgemm");
     this.handle = OneDnnObject.owned(this, "primitive", description);
     OneDnnObject.destroy("primitive_desc", description);
   }
@@ -80,6 +88,15 @@ final class OneDnnPrimitive {
 
   static {
     OneDnnObject.run("dnnl_primitive_attr_set_scratchpad_mode", ATTRIBUTES, 1);
+  }
+
+  /** The name of the code that oneDNN has chosen, such as {@code brg_matmul:avx512_core}. */
+  private static String implementation(long description) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment name = arena.allocate(LONG);
+      OneDnnObject.run("dnnl_primitive_desc_query", description, IMPLEMENTATION, 0, name.address());
+      return MemorySegment.ofAddress(name.get(LONG, 0)).reinterpret(256).getString(0);
+    }
   }
 
   private static OneDnnLayout layout(long description, int kind) {
@@ -110,8 +127,16 @@ final class OneDnnPrimitive {
       }
       OneDnn.useOneThread();
       int count = kinds.length + (scratch == null ? 0 : 1);
-      int status =
-          (int) EXECUTE.invokeExact(handle, arguments.stream, count, arguments.array.address());
+      int status;
+      MemorySegment mask = fragile ? SignalMask.block() : null;
+      try {
+        status =
+            (int) EXECUTE.invokeExact(handle, arguments.stream, count, arguments.array.address());
+      } finally {
+        if (mask != null) {
+          SignalMask.restore(mask);
+        }
+      }
       OneDnn.check(status, "running a primitive");
     } catch (RuntimeException | Error e) {
       throw e;
