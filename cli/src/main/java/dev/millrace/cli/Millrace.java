@@ -21,6 +21,9 @@ import picocli.CommandLine.ScopeType;
       TrainCommand.class,
       ServerCommand.class,
       LaunchCommand.class,
+      CheckpointCommand.class,
+      EventsCommand.class,
+      GraphCommand.class,
       CompletionCommand.class,
     },
     footer = {

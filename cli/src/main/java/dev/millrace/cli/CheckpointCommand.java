@@ -1,0 +1,180 @@
+package dev.millrace.cli;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cli.text.Amount;
+import dev.millrace.cli.text.Table;
+import dev.millrace.storage.BundleReader;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Looks into checkpoints, ours and TensorFlow's. */
+@Command(
+    name = "checkpoint",
+    description = "Look into checkpoints, Millrace's and TensorFlow's.",
+    footer = {
+      "",
+      "Examples:",
+      "  millrace checkpoint ls logs",
+      "  millrace checkpoint show logs/model.ckpt-3000",
+      "  millrace checkpoint verify logs",
+    })
+final class CheckpointCommand implements Runnable {
+  private static final String PLACE =
+      "A checkpoint's path, with or without .index, or a folder, which means the latest in it.";
+
+  @Spec CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw Complaint.noSubcommand(spec);
+  }
+
+  @Command(
+      name = "ls",
+      description = "List the checkpoints of a folder, oldest first.",
+      footer = {"", "Example:", "  millrace checkpoint ls logs"})
+  int ls(
+      @Mixin Report report,
+      @Parameters(paramLabel = "FOLDER", description = "Where they were saved.") Path folder) {
+    List<SavedCheckpoint> all = SavedCheckpoint.in(folder);
+    if (report.json) {
+      report.json(all.stream().map(SavedCheckpoint::facts).toList());
+      return 0;
+    }
+    Table table = new Table("step", "name", "tensors", "size", "saved", "");
+    for (SavedCheckpoint c : all) {
+      table.row(
+          c.step() < 0 ? "-" : c.step(),
+          c.prefix().getFileName(),
+          c.tensors(),
+          Amount.bytes(c.bytes()),
+          c.saved(),
+          c.latest() ? "latest" : "");
+    }
+    table.print(report.out());
+    return 0;
+  }
+
+  @Command(
+      name = "show",
+      description = "List the tensors of a checkpoint, or show one of them.",
+      footer = {
+        "",
+        "Examples:",
+        "  millrace checkpoint show logs",
+        "  millrace checkpoint show logs/model.ckpt-3000 logits/bias",
+      })
+  int show(
+      @Mixin Report report,
+      @Parameters(paramLabel = "CHECKPOINT", description = PLACE) Path place,
+      @Parameters(paramLabel = "TENSOR", arity = "0..1", description = "The tensor to show.")
+          String name) {
+    Path prefix = SavedCheckpoint.find(place);
+    try (BundleReader reader = new BundleReader(prefix)) {
+      if (name != null) {
+        showOne(report, reader, name);
+      } else {
+        showAll(report, prefix, reader);
+      }
+    }
+    return 0;
+  }
+
+  private static void showAll(Report report, Path prefix, BundleReader reader) {
+    List<Map<String, Object>> facts = new ArrayList<>();
+    Table table = new Table("tensor", "type", "shape", "parts", "size");
+    long numbers = 0;
+    long bytes = 0;
+    for (String name : reader.names()) {
+      DType dtype = reader.dtype(name);
+      Shape shape = reader.shape(name);
+      int parts = Math.max(1, reader.slices(name).size());
+      long size = dtype.isPlain() ? shape.elements() * dtype.bytes() : -1;
+      numbers += shape.elements();
+      bytes += Math.max(0, size);
+      table.row(name, dtype, shape, parts, size < 0 ? "-" : Amount.bytes(size));
+      Map<String, Object> f = new LinkedHashMap<>();
+      f.put("name", name);
+      f.put("type", dtype.toString());
+      f.put("shape", java.util.Arrays.stream(shape.dims()).boxed().toList());
+      f.put("parts", parts);
+      f.put("bytes", size < 0 ? null : size);
+      facts.add(f);
+    }
+    if (report.json) {
+      report.json(Map.of("checkpoint", prefix.toString(), "tensors", facts));
+      return;
+    }
+    report.out().println(prefix);
+    table.print(report.out());
+    report
+        .out()
+        .printf("%d tensors, %,d elements, %s%n", facts.size(), numbers, Amount.bytes(bytes));
+  }
+
+  private static void showOne(Report report, BundleReader reader, String name) {
+    Tensor t = reader.read(name);
+    try {
+      TensorFacts facts = TensorFacts.of(name, t);
+      if (report.json) {
+        report.json(facts.asMap());
+      } else {
+        facts.print(report.out());
+      }
+    } finally {
+      t.release();
+    }
+  }
+
+  @Command(
+      name = "verify",
+      description = "Read every tensor of a checkpoint and compare it with its checksum.",
+      footer = {"", "Example:", "  millrace checkpoint verify logs && echo whole"})
+  int verify(
+      @Mixin Report report,
+      @Parameters(paramLabel = "CHECKPOINT", description = PLACE) Path place) {
+    Path prefix = SavedCheckpoint.find(place);
+    List<String> damage = new ArrayList<>();
+    int tensors = 0;
+    try (BundleReader reader = new BundleReader(prefix)) {
+      for (String name : reader.names()) {
+        tensors++;
+        try {
+          reader.read(name).release();
+        } catch (MillraceException e) {
+          damage.add(e.getMessage());
+        }
+      }
+    } catch (MillraceException e) {
+      if (e.code() != Code.DATA_LOSS) {
+        throw e;
+      }
+      damage.add(e.getMessage());
+    }
+    if (report.json) {
+      Map<String, Object> facts = new LinkedHashMap<>();
+      facts.put("checkpoint", prefix.toString());
+      facts.put("tensors", tensors);
+      facts.put("damage", damage);
+      report.json(facts);
+    } else if (damage.isEmpty()) {
+      report.out().printf("%s is whole: %d tensors agree with their checksums.%n", prefix, tensors);
+    } else {
+      damage.forEach(report.out()::println);
+      report.out().printf("%s is damaged: %d of %d tensors.%n", prefix, damage.size(), tensors);
+    }
+    return damage.isEmpty() ? 0 : Complaint.FAILURE;
+  }
+}
