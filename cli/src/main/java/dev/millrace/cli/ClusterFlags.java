@@ -48,6 +48,13 @@ final class ClusterFlags {
     return jobName != null && !jobName.isEmpty();
   }
 
+  /** Whether a cluster is described at all. */
+  boolean hasCluster() {
+    return !jobs.isEmpty()
+        || psHosts != null && !psHosts.isEmpty()
+        || workerHosts != null && !workerHosts.isEmpty();
+  }
+
   ClusterSpec cluster() {
     Map<String, String> all = new LinkedHashMap<>(jobs);
     if (psHosts != null && !psHosts.isEmpty()) {

@@ -4,6 +4,8 @@ import dev.millrace.examples.mnist.Method;
 import dev.millrace.examples.mnist.Network;
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -21,6 +23,8 @@ import picocli.CommandLine.ScopeType;
       TrainCommand.class,
       ServerCommand.class,
       LaunchCommand.class,
+      StatusCommand.class,
+      DoctorCommand.class,
       CheckpointCommand.class,
       EventsCommand.class,
       GraphCommand.class,
@@ -43,6 +47,9 @@ import picocli.CommandLine.ScopeType;
       "130, 143:stopped by Ctrl-C, by SIGTERM",
     })
 public final class Millrace implements Runnable {
+  /** Held, as loggers nobody holds forget their level. */
+  private static final Logger GRPC_LOG = Logger.getLogger("io.grpc");
+
   @Option(
       names = "--verbose",
       scope = ScopeType.INHERIT,
@@ -60,6 +67,9 @@ public final class Millrace implements Runnable {
   public static void main(String[] args) {
     if (List.of(args).contains("--verbose")) {
       System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "debug");
+    } else {
+      // It logs stack traces of what our own messages already say.
+      GRPC_LOG.setLevel(Level.OFF);
     }
     PrintWriter out = new PrintWriter(System.out, true);
     PrintWriter err = new PrintWriter(System.err, true);

@@ -9,7 +9,10 @@ import dev.millrace.graph.Graph;
 import dev.millrace.proto.CloseSessionRequest;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.CreateSessionRequest;
+import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.ExtendSessionRequest;
+import dev.millrace.proto.ListDevicesRequest;
+import dev.millrace.proto.ListDevicesResponse;
 import dev.millrace.proto.NamedTensorProto;
 import dev.millrace.proto.RunStepRequest;
 import dev.millrace.proto.RunStepResponse;
@@ -23,6 +26,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.stub.ClientCalls;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -165,6 +169,19 @@ public final class MasterClient implements AutoCloseable {
       results[i] = fetches.indexOf(fetches.get(i)) == i ? t : t.reshaped(t.shape());
     }
     return results;
+  }
+
+  /** The devices of all tasks of a session, as its master sees them. */
+  public List<DeviceAttributes> listDevices(String handle, Duration timeout) {
+    ListDevicesResponse r =
+        call(
+            Methods.LIST_DEVICES,
+            ListDevicesRequest.newBuilder().setSessionHandle(handle).build(),
+            timeout,
+            false);
+    List<DeviceAttributes> all = new ArrayList<>(r.getLocalDeviceList());
+    all.addAll(r.getRemoteDeviceList());
+    return all;
   }
 
   /** Closes a session, unless its master is known to be gone. */

@@ -1,0 +1,69 @@
+package dev.millrace.cli;
+
+import dev.millrace.cli.Examination.Finding;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Looks, before a job or beside it, for what would make it fail. */
+@Command(
+    name = "doctor",
+    description =
+        "Check this machine and a cluster before a job: Java, memory, names, ports,"
+            + " every address both ways, the checkpoint folder.",
+    footer = {
+      "",
+      "Ends with code 1 if something would make a job fail.",
+      "",
+      "Examples:",
+      "  millrace doctor",
+      "  millrace doctor --ps_hosts host0:2222 --worker_hosts host1:2222 --log-dir /data/logs",
+    })
+final class DoctorCommand implements Callable<Integer> {
+  @Mixin Report report;
+  @Mixin ClusterFlags cluster;
+
+  @Option(
+      names = {"--log-dir", "--log_dir"},
+      paramLabel = "FOLDER",
+      description = "The folder checkpoints are to be saved in.")
+  Path logDir;
+
+  @Option(
+      names = "--timeout",
+      paramLabel = "SECONDS",
+      description = "How long a task may take to answer. Default: ${DEFAULT-VALUE}")
+  int timeoutSeconds = 5;
+
+  @Override
+  public Integer call() {
+    Examination found = new Examination();
+    MachineCheck machine = new MachineCheck(found);
+    machine.java();
+    machine.memory();
+    if (logDir != null) {
+      machine.folder(logDir);
+    }
+    if (cluster.hasCluster()) {
+      Duration patience = Duration.ofSeconds(Math.max(1, timeoutSeconds));
+      new NetworkCheck(cluster.cluster(), patience, found).run();
+    }
+    if (report.json) {
+      report.json(found.findings().stream().map(Finding::facts).toList());
+    } else {
+      for (Finding f : found.findings()) {
+        String mark =
+            switch (f.verdict()) {
+              case OK -> "ok  ";
+              case NOTE -> "note";
+              case BAD -> "BAD ";
+            };
+        report.out().printf("%s  %-13s %s%n", mark, f.subject(), f.text());
+      }
+    }
+    return found.isHealthy() ? 0 : Complaint.FAILURE;
+  }
+}

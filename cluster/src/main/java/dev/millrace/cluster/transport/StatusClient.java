@@ -1,0 +1,32 @@
+package dev.millrace.cluster.transport;
+
+import dev.millrace.cluster.TaskId;
+import dev.millrace.proto.DeviceAttributes;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+/**
+ * Asks a task for its status from a process that is not a task itself.
+ *
+ * <p>Threading: any thread.
+ */
+public final class StatusClient implements AutoCloseable {
+  private final GrpcWorker worker;
+
+  /** A client of {@code task} at {@code address}; nothing is sent yet. */
+  public StatusClient(TaskId task, String address, Executor threads) {
+    worker = new GrpcWorker(task.name(), address, GrpcPeers.channel(address, threads));
+  }
+
+  /** The devices of the task, if it answers within {@code timeout}. */
+  public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
+    return worker.status(timeout);
+  }
+
+  @Override
+  public void close() {
+    worker.shutdown();
+  }
+}
