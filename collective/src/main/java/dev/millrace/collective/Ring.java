@@ -43,10 +43,15 @@ public final class Ring extends Operations implements AutoCloseable {
   private final AtomicReference<MillraceException> failure = new AtomicReference<>();
   private volatile Consumer<String> warnings = text -> LOG.log(System.Logger.Level.WARNING, text);
 
-  private Ring(Communicator ranks, Consumer<Packet> post) {
+  /** Null unless this rank keeps one. */
+  private final Timeline timeline;
+
+  private Ring(Communicator ranks, Consumer<Packet> post, Settings settings) {
     this.ranks = ranks;
     this.post = post;
-    this.thread = new RingThread(this, ranks, post);
+    boolean records = settings.timeline() != null && ranks.rank() == 0;
+    this.timeline = records ? Timeline.open(settings.timeline()) : null;
+    this.thread = new RingThread(this, ranks, post, timeline);
   }
 
   /** Joins the job the environment names; without one, a job of this process alone. */
@@ -67,7 +72,7 @@ public final class Ring extends Operations implements AutoCloseable {
             (size, post) -> new Negotiator(size, post, settings));
     Member member = job.member();
     // Orders can only come after this rank has submitted something.
-    Ring ring = new Ring(Communicator.connect(settings, job), member::post);
+    Ring ring = new Ring(Communicator.connect(settings, job), member::post, settings);
     member.onService(p -> ring.thread.order(Order.unpack(p)));
     // Not on the member's thread, which must stay free to show that this process lives.
     member.onFailure(
@@ -100,7 +105,7 @@ public final class Ring extends Operations implements AutoCloseable {
             negotiator.onTick(System.nanoTime());
           }
         };
-    self.set(new Ring(Communicator.alone(settings), post));
+    self.set(new Ring(Communicator.alone(settings), post, settings));
     return self.get();
   }
 
@@ -198,6 +203,9 @@ public final class Ring extends Operations implements AutoCloseable {
       end(request.key(), known);
       return result;
     }
+    if (timeline != null) {
+      timeline.submitted(request);
+    }
     Packet p = Packet.empty().putByte(Negotiator.SUBMIT);
     request.write(p);
     post.accept(p);
@@ -269,7 +277,11 @@ public final class Ring extends Operations implements AutoCloseable {
   @Override
   public void close() {
     fail(new MillraceException(Code.CANCELLED, "This rank's ring was closed."));
-    if (thread.end()) {
+    boolean ended = thread.end();
+    if (timeline != null) {
+      timeline.close();
+    }
+    if (ended) {
       ranks.close();
     } else {
       // The thread still works on the communicator's memory, which must then stay.

@@ -30,10 +30,14 @@ final class RingThread {
   /** Whether this rank has joined and contributes zeros. */
   private volatile boolean joined;
 
-  RingThread(Ring ring, Communicator all, Consumer<Packet> post) {
+  /** Null unless this rank keeps one. */
+  private final Timeline timeline;
+
+  RingThread(Ring ring, Communicator all, Consumer<Packet> post, Timeline timeline) {
     this.ring = ring;
     this.all = all;
     this.post = post;
+    this.timeline = timeline;
     communicators.put(List.of(), all);
     thread = Thread.ofPlatform().name("millrace-ring-" + all.rank()).daemon().start(this::run);
   }
@@ -87,7 +91,7 @@ final class RingThread {
       }
       Communicator ranks =
           communicators.computeIfAbsent(order.requests().getFirst().members(), this::subset);
-      List<Object> results = new Runner(ranks).run(order, operations);
+      List<Object> results = results(ranks, order, operations);
       if (order.reports()) {
         post.accept(Packet.empty().putByte(Negotiator.DONE).putLong(order.number()));
       }
@@ -99,6 +103,18 @@ final class RingThread {
     } catch (RuntimeException | Error e) {
       operations.forEach(o -> fail(o, MillraceException.of(e)));
       throw e;
+    }
+  }
+
+  private List<Object> results(Communicator ranks, Order.Run order, List<Operation> operations) {
+    if (timeline == null) {
+      return new Runner(ranks).run(order, operations);
+    }
+    timeline.started(order.requests());
+    try {
+      return new Runner(ranks).run(order, operations);
+    } finally {
+      timeline.ended(order.requests());
     }
   }
 

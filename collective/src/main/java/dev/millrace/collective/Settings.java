@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.collective.member.Place;
 import dev.millrace.collective.member.Terms;
 import dev.millrace.collective.peers.Transport;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
@@ -19,6 +20,7 @@ import java.util.Map;
  * @param fusionBytes up to this size tensors are reduced together; 0 keeps each apart
  * @param stallWarning after this time a tensor that not all ranks have submitted is warned about
  * @param stallDeadline after this time it fails
+ * @param timeline where rank 0 records its operations for the Chrome trace viewer; null for nowhere
  */
 public record Settings(
     Place place,
@@ -27,7 +29,8 @@ public record Settings(
     Duration timeout,
     long fusionBytes,
     Duration stallWarning,
-    Duration stallDeadline) {
+    Duration stallDeadline,
+    Path timeline) {
   private static final long DEFAULT_FUSION_BYTES = 64L << 20;
 
   /** The defaults for this place. */
@@ -39,15 +42,16 @@ public record Settings(
         Duration.ofSeconds(60),
         DEFAULT_FUSION_BYTES,
         Duration.ofSeconds(60),
-        Duration.ofMinutes(10));
+        Duration.ofMinutes(10),
+        null);
   }
 
   /**
    * What the environment says: the place (see {@link Place#fromEnvironment()}) and the variables
-   * MILLRACE_TRANSPORT (auto, shared_memory, unix, tcp), MILLRACE_FUSION_THRESHOLD in bytes, and in
-   * seconds MILLRACE_JOIN_TIMEOUT, MILLRACE_LIVENESS_TIMEOUT, MILLRACE_COLLECTIVE_TIMEOUT,
-   * MILLRACE_STALL_WARNING and MILLRACE_STALL_DEADLINE. Horovod's names for the threshold and the
-   * stall times are understood too.
+   * MILLRACE_TRANSPORT (auto, shared_memory, unix, tcp), MILLRACE_FUSION_THRESHOLD in bytes,
+   * MILLRACE_TIMELINE, a file, and in seconds MILLRACE_JOIN_TIMEOUT, MILLRACE_LIVENESS_TIMEOUT,
+   * MILLRACE_COLLECTIVE_TIMEOUT, MILLRACE_STALL_WARNING and MILLRACE_STALL_DEADLINE. Horovod's
+   * names for the threshold, the file and the stall times are understood too.
    */
   public static Settings fromEnvironment() {
     return fromEnvironment(Place.fromEnvironment(), System.getenv());
@@ -65,6 +69,7 @@ public record Settings(
             seconds(env, d.terms.join(), "MILLRACE_JOIN_TIMEOUT"),
             seconds(env, d.terms.liveness(), "MILLRACE_LIVENESS_TIMEOUT"),
             d.terms.close());
+    String timeline = first(env, "MILLRACE_TIMELINE", "HOROVOD_TIMELINE");
     String fusion = first(env, "MILLRACE_FUSION_THRESHOLD", "HOROVOD_FUSION_THRESHOLD");
     return new Settings(
         place,
@@ -74,10 +79,8 @@ public record Settings(
         fusion == null ? d.fusionBytes : (long) number("the fusion threshold", fusion),
         seconds(env, d.stallWarning, "MILLRACE_STALL_WARNING", "HOROVOD_STALL_CHECK_TIME_SECONDS"),
         seconds(
-            env,
-            d.stallDeadline,
-            "MILLRACE_STALL_DEADLINE",
-            "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"));
+            env, d.stallDeadline, "MILLRACE_STALL_DEADLINE", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
+        timeline == null ? null : Path.of(timeline));
   }
 
   private static Transport transport(String name) {
@@ -122,28 +125,35 @@ public record Settings(
   /** The same with another transport. */
   public Settings withTransport(Transport newTransport) {
     return new Settings(
-        place, newTransport, terms, timeout, fusionBytes, stallWarning, stallDeadline);
+        place, newTransport, terms, timeout, fusionBytes, stallWarning, stallDeadline, timeline);
   }
 
   /** The same with other terms. */
   public Settings withTerms(Terms newTerms) {
     return new Settings(
-        place, transport, newTerms, timeout, fusionBytes, stallWarning, stallDeadline);
+        place, transport, newTerms, timeout, fusionBytes, stallWarning, stallDeadline, timeline);
   }
 
   /** The same with another limit for operations that see nothing move. */
   public Settings withTimeout(Duration newTimeout) {
     return new Settings(
-        place, transport, terms, newTimeout, fusionBytes, stallWarning, stallDeadline);
+        place, transport, terms, newTimeout, fusionBytes, stallWarning, stallDeadline, timeline);
   }
 
   /** The same with another size up to which tensors are reduced together. */
   public Settings withFusionBytes(long bytes) {
-    return new Settings(place, transport, terms, timeout, bytes, stallWarning, stallDeadline);
+    return new Settings(
+        place, transport, terms, timeout, bytes, stallWarning, stallDeadline, timeline);
   }
 
   /** The same with other times for tensors that not all ranks have submitted. */
   public Settings withStall(Duration warning, Duration deadline) {
-    return new Settings(place, transport, terms, timeout, fusionBytes, warning, deadline);
+    return new Settings(place, transport, terms, timeout, fusionBytes, warning, deadline, timeline);
+  }
+
+  /** The same with a file in which rank 0 records its operations. */
+  public Settings withTimeline(Path file) {
+    return new Settings(
+        place, transport, terms, timeout, fusionBytes, stallWarning, stallDeadline, file);
   }
 }

@@ -17,6 +17,9 @@ import dev.millrace.collective.testing.Scalars;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -28,6 +31,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -314,5 +318,30 @@ class RingTest {
             assertEquals(0, ring.join());
           }
         });
+  }
+
+  @Test
+  void rankZeroRecordsATimelineThatParses(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("timeline.json");
+    run(
+        2,
+        Transport.AUTO,
+        s -> s.withTimeline(file),
+        (rank, ring) -> {
+          ring.allReduce("grad \"a\"", Tensor.scalar(1f), ReduceOp.SUM);
+          ring.allGather("rows", Tensor.vector(1, 2));
+          ring.barrier("end");
+        });
+    String text = Files.readString(file);
+    assertTrue(text.startsWith("[\n{") && text.endsWith("}\n]\n"), text);
+    assertTrue(text.contains("{\"name\": \"grad \\\"a\\\"\"}"), text);
+    for (String event : List.of("ALL_REDUCE", "ALL_GATHER", "BARRIER")) {
+      for (String name : List.of(event, "NEGOTIATE_" + event)) {
+        long begins = text.lines().filter(l -> l.contains("\"B\", \"name\": \"" + name)).count();
+        long ends = text.lines().filter(l -> l.contains("\"E\", \"name\": \"" + name)).count();
+        assertEquals(1, begins, name);
+        assertEquals(1, ends, name);
+      }
+    }
   }
 }
