@@ -169,7 +169,7 @@ final class Negotiator implements Service {
   private boolean lacksJoined(Submission s) {
     Request r = s.first();
     boolean zerosWillDo =
-        r.kind() == Request.Kind.ALL_REDUCE
+        (r.kind() == Request.Kind.ALL_REDUCE || r.kind() == Request.Kind.SEQUENCE)
             && (r.op() == ReduceOp.SUM || r.op() == ReduceOp.AVERAGE)
             && s.key.members().isEmpty();
     return !zerosWillDo && s.byRank.size() < members(s.key).size();

@@ -11,10 +11,15 @@ import java.util.concurrent.CompletableFuture;
  * @param request what was submitted
  * @param tensors what this rank contributes, in the order of the request's shapes
  * @param inPlace whether results overwrite the tensors
+ * @param pass where the tensors of a sequence come in, which it has none of at first; else null
  * @param result completed with what {@link Runner} makes of it
  */
 record Operation(
-    Request request, List<Tensor> tensors, boolean inPlace, CompletableFuture<Object> result) {
+    Request request,
+    List<Tensor> tensors,
+    boolean inPlace,
+    SequencePass pass,
+    CompletableFuture<Object> result) {
   Operation {
     tensors.forEach(Tensor::retain);
   }
@@ -26,6 +31,9 @@ record Operation(
 
   void fail(Throwable cause) {
     tensors.forEach(Tensor::release);
+    if (pass != null) {
+      pass.fail(cause);
+    }
     result.completeExceptionally(cause);
   }
 }

@@ -39,6 +39,7 @@ record Request(
     ALL_TO_ALL,
     REDUCE_SCATTER,
     BARRIER,
+    SEQUENCE,
     JOIN;
 
     @Override

@@ -7,6 +7,8 @@ import dev.millrace.collective.member.Member;
 import dev.millrace.collective.member.Packet;
 import dev.millrace.collective.member.Rendezvous;
 import dev.millrace.collective.member.Token;
+import dev.millrace.collective.reduce.ReduceOp;
+import dev.millrace.collective.reduce.Reducer;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -51,7 +53,7 @@ public final class Ring extends Operations implements AutoCloseable {
     this.post = post;
     boolean records = settings.timeline() != null && ranks.rank() == 0;
     this.timeline = records ? Timeline.open(settings.timeline()) : null;
-    this.thread = new RingThread(this, ranks, post, timeline);
+    this.thread = new RingThread(this, ranks, post, timeline, settings);
   }
 
   /** Joins the job the environment names; without one, a job of this process alone. */
@@ -181,13 +183,18 @@ public final class Ring extends Operations implements AutoCloseable {
 
   @Override
   CompletableFuture<Object> submit(Request request, List<Tensor> tensors, boolean inPlace) {
+    return submit(request, tensors, inPlace, null);
+  }
+
+  private CompletableFuture<Object> submit(
+      Request request, List<Tensor> tensors, boolean inPlace, SequencePass pass) {
     if (!request.members().isEmpty() && !request.members().contains(rank())) {
       throw MillraceException.failedPrecondition(
           "Rank %d submitted '%s' to the process set %s, to which it does not belong.",
           rank(), request.name(), request.members());
     }
     CompletableFuture<Object> result = new CompletableFuture<>();
-    Operation o = new Operation(request, tensors, inPlace, result);
+    Operation o = new Operation(request, tensors, inPlace, pass, result);
     if (submitted.putIfAbsent(request.key(), o) != null) {
       o.fail(
           new MillraceException(
@@ -210,6 +217,24 @@ public final class Ring extends Operations implements AutoCloseable {
     request.write(p);
     post.accept(p);
     return result;
+  }
+
+  /**
+   * Tensors that are reduced again and again in one order, such as the gradients of a model; all
+   * ranks must make it alike. See {@link ReductionSequence}.
+   *
+   * @param name no other sequence in use has it
+   * @param names what the tensors are called in messages
+   * @param dtype the type of all of them
+   * @param shapes the shape of each
+   */
+  public ReductionSequence sequence(
+      String name, List<String> names, DType dtype, List<Shape> shapes, ReduceOp op) {
+    Reducer.of(dtype, op);
+    Request r =
+        new Request(
+            Request.Kind.SEQUENCE, name, members(), op, 0, dtype, List.copyOf(shapes), List.of());
+    return new ReductionSequence(names, r, pass -> submit(r, List.of(), false, pass), ranks.rank());
   }
 
   /**
@@ -246,6 +271,11 @@ public final class Ring extends Operations implements AutoCloseable {
     if (o != null) {
       o.complete(last);
     }
+  }
+
+  /** The first failure, or null. */
+  MillraceException failure() {
+    return failure.get();
   }
 
   void warn(String text) {

@@ -33,11 +33,19 @@ final class RingThread {
   /** Null unless this rank keeps one. */
   private final Timeline timeline;
 
-  RingThread(Ring ring, Communicator all, Consumer<Packet> post, Timeline timeline) {
+  private final long fusionBytes;
+
+  /** How long to wait for this rank's own tensors of a sequence. */
+  private final Duration patience;
+
+  RingThread(
+      Ring ring, Communicator all, Consumer<Packet> post, Timeline timeline, Settings settings) {
     this.ring = ring;
     this.all = all;
     this.post = post;
     this.timeline = timeline;
+    this.fusionBytes = settings.fusionBytes();
+    this.patience = settings.stallDeadline();
     communicators.put(List.of(), all);
     thread = Thread.ofPlatform().name("millrace-ring-" + all.rank()).daemon().start(this::run);
   }
@@ -108,13 +116,31 @@ final class RingThread {
 
   private List<Object> results(Communicator ranks, Order.Run order, List<Operation> operations) {
     if (timeline == null) {
-      return new Runner(ranks).run(order, operations);
+      return runOrder(ranks, order, operations);
     }
     timeline.started(order.requests());
     try {
-      return new Runner(ranks).run(order, operations);
+      return runOrder(ranks, order, operations);
     } finally {
       timeline.ended(order.requests());
+    }
+  }
+
+  private List<Object> runOrder(Communicator ranks, Order.Run order, List<Operation> operations) {
+    Request first = order.requests().getFirst();
+    if (first.kind() != Request.Kind.SEQUENCE) {
+      return new Runner(ranks).run(order, operations);
+    }
+    Operation o = operations.getFirst();
+    SequenceRun run = new SequenceRun(ranks, first, fusionBytes, timeline);
+    run.run(o == null ? null : o.pass(), patience, this::check);
+    return List.of(Boolean.TRUE);
+  }
+
+  /** Throws what has ended the ring, if anything has. */
+  private void check() {
+    if (ring.failure() != null) {
+      throw ring.failure();
     }
   }
 

@@ -80,6 +80,16 @@ final class Timeline implements AutoCloseable {
     }
   }
 
+  /** A bucket of a sequence, tensors {@code from} to {@code to}, is reduced. */
+  synchronized void begin(Request sequence, int from, int to) {
+    event(sequence, "B", "BUCKET", ", \"args\": {\"from\": " + from + ", \"to\": " + to + "}");
+  }
+
+  /** The bucket that was begun last is over. */
+  synchronized void end(Request sequence) {
+    event(sequence, "E", "BUCKET", "");
+  }
+
   private static long bytes(Request r) {
     return r.dtype() == null ? 0 : r.bytes();
   }

@@ -344,4 +344,109 @@ class RingTest {
       }
     }
   }
+
+  /** Three tensors, the middle one large enough to be reduced on its own. */
+  private static final List<Shape> SEQUENCE = List.of(Shape.of(3), Shape.of(90_000), Shape.of(2));
+
+  private static ReductionSequence sequence(Ring ring) {
+    return ring.sequence("s", List.of("a", "b", "c"), DType.FLOAT, SEQUENCE, ReduceOp.AVERAGE);
+  }
+
+  private static Tensor filled(Shape shape, double value) {
+    Tensor t = Tensor.allocate(DType.FLOAT, shape);
+    for (int i = 0; i < shape.elements(); i++) {
+      t.setDouble(i, value);
+    }
+    return t;
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aSequenceIsReducedPassByPassInWhateverOrderItsTensorsCome(Transport transport) {
+    run(
+        3,
+        transport,
+        s -> s,
+        (rank, ring) -> {
+          ReductionSequence sequence = sequence(ring);
+          for (int pass = 0; pass < 5; pass++) {
+            List<CompletableFuture<Tensor>> results = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+              // Ranks begin with different ones.
+              int which = (i + rank) % 3;
+              results.add(
+                  sequence.reduceAsync(
+                      which, filled(SEQUENCE.get(which), rank * 3 + which + 10 * pass)));
+            }
+            for (int i = 0; i < 3; i++) {
+              Tensor t = Operations.await(results.get(i));
+              int which = (i + rank) % 3;
+              assertEquals(SEQUENCE.get(which), t.shape());
+              assertEquals(3 + which + 10 * pass, t.doubleAt(t.elements() - 1));
+            }
+            ring.barrier("between passes");
+          }
+        });
+  }
+
+  @Test
+  void ranksThatMakeASequenceDifferentlyAllLearnWhoDidWhat() {
+    run(
+        2,
+        (rank, ring) -> {
+          Shape shape = Shape.of(2 + rank);
+          ReductionSequence s =
+              ring.sequence("s", List.of("a"), DType.FLOAT, List.of(shape), ReduceOp.SUM);
+          CompletableFuture<Tensor> result = s.reduceAsync(0, filled(shape, 1));
+          MillraceException e =
+              assertThrows(MillraceException.class, () -> Operations.await(result));
+          assertTrue(
+              e.getMessage().contains("rank 0: sequence SUM of float[2]; rank 1: sequence SUM"),
+              e.getMessage());
+        });
+  }
+
+  @Test
+  void aTensorThatNeverComesEndsTheSequenceOnAllRanks() {
+    run(
+        2,
+        Transport.AUTO,
+        s -> s.withStall(Duration.ofSeconds(1), Duration.ofSeconds(2)),
+        (rank, ring) -> {
+          ReductionSequence sequence = sequence(ring);
+          List<CompletableFuture<Tensor>> results = new ArrayList<>();
+          for (int i = 0; i < 3; i++) {
+            if (rank == 0 || i != 2) {
+              results.add(sequence.reduceAsync(i, filled(SEQUENCE.get(i), 1)));
+            }
+          }
+          Operations.await(results.getFirst());
+          if (rank == 0) {
+            MillraceException e =
+                assertThrows(MillraceException.class, () -> Operations.await(results.get(2)));
+            assertTrue(e.getMessage().contains("has not submitted 'c' for 2 s"), e.getMessage());
+          } else {
+            assertThrows(MillraceException.class, () -> ring.barrier("after it"));
+          }
+        });
+  }
+
+  @Test
+  void aRankWithoutMoreDataContributesZerosToSequences() {
+    run(
+        2,
+        (rank, ring) -> {
+          if (rank == 0) {
+            ReductionSequence sequence = sequence(ring);
+            List<CompletableFuture<Tensor>> results = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+              results.add(sequence.reduceAsync(i, filled(SEQUENCE.get(i), 8)));
+            }
+            for (CompletableFuture<Tensor> r : results) {
+              assertEquals(4, Operations.await(r).doubleAt(0));
+            }
+          }
+          ring.join();
+        });
+  }
 }

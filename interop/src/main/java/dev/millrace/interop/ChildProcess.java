@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -50,6 +51,11 @@ public final class ChildProcess implements AutoCloseable {
 
   /** Starts {@code main} with the class path of this process. */
   public static ChildProcess start(String name, Class<?> main, List<String> arguments) {
+    return start(name, java(main, arguments), Map.of());
+  }
+
+  /** The command that runs {@code main} with the class path of this process. */
+  public static List<String> java(Class<?> main, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(
@@ -63,12 +69,18 @@ public final class ChildProcess implements AutoCloseable {
             classPath(),
             main.getName()));
     command.addAll(arguments);
+    return command;
+  }
+
+  /** Starts any program, with these variables of the environment beside those of this process. */
+  public static ChildProcess start(
+      String name, List<String> command, Map<String, String> environment) {
     try {
       Path log = Files.createTempFile("millrace-" + name.replace('/', '-') + "-", ".log");
-      Process process =
-          new ProcessBuilder(command)
-              .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()))
-              .start();
+      ProcessBuilder builder =
+          new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()));
+      builder.environment().putAll(environment);
+      Process process = builder.start();
       ChildProcess child = new ChildProcess(name, log, process);
       Thread.ofVirtual().name("output of " + name).start(child::readOutput);
       return child;

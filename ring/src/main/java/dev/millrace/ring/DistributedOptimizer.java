@@ -2,20 +2,13 @@ package dev.millrace.ring;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.collective.Ring;
-import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.gradient.Grad;
-import dev.millrace.ops.array.Const;
-import dev.millrace.ops.math.Arithmetic;
-import dev.millrace.ops.math.Cast;
-import dev.millrace.tensor.DType;
 import dev.millrace.train.optimizer.GradientAndVariable;
 import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -34,23 +27,29 @@ public final class DistributedOptimizer {
   private final Optimizer optimizer;
   private final Compression compression;
   private final PassAccumulator passes;
+  private final boolean overlap;
 
   /** Wraps {@code optimizer}. */
   public DistributedOptimizer(Ring ring, Optimizer optimizer) {
-    this(ring, optimizer, Compression.NONE, null);
+    this(ring, optimizer, Compression.NONE, null, true);
   }
 
   private DistributedOptimizer(
-      Ring ring, Optimizer optimizer, Compression compression, PassAccumulator passes) {
+      Ring ring,
+      Optimizer optimizer,
+      Compression compression,
+      PassAccumulator passes,
+      boolean overlap) {
     this.ring = ring;
     this.optimizer = optimizer;
     this.compression = compression;
     this.passes = passes;
+    this.overlap = overlap;
   }
 
   /** The same, with gradients that travel in another type. */
   public DistributedOptimizer withCompression(Compression c) {
-    return new DistributedOptimizer(ring, optimizer, c, passes);
+    return new DistributedOptimizer(ring, optimizer, c, passes, overlap);
   }
 
   /**
@@ -63,7 +62,14 @@ public final class DistributedOptimizer {
       throw MillraceException.invalid("There must be 1 or more backward passes, not %d.", count);
     }
     PassAccumulator p = count == 1 ? null : new PassAccumulator(count, average);
-    return new DistributedOptimizer(ring, optimizer, compression, p);
+    return new DistributedOptimizer(ring, optimizer, compression, p, overlap);
+  }
+
+  /**
+   * The same, reducing nothing before the whole backward pass is done: to see what overlap gains.
+   */
+  public DistributedOptimizer withoutOverlap() {
+    return new DistributedOptimizer(ring, optimizer, compression, passes, false);
   }
 
   /** Adds all that one step needs; without {@code globalStep} (null) none is counted. */
@@ -71,11 +77,11 @@ public final class DistributedOptimizer {
     List<GradientAndVariable> own =
         optimizer.computeGradients(scope, loss, Variables.trainable(scope.graph()));
     if (passes == null) {
-      return optimizer.applyGradients(scope, average(scope, own), globalStep);
+      return optimizer.applyGradients(scope, exchange(scope).average(own), globalStep);
     }
     Scope s = scope.withSubScope("DistributedOptimizer");
     PassAccumulator.Accumulated sums = passes.add(s, own);
-    Node train = optimizer.applyGradients(scope, average(scope, sums.pairs()), globalStep);
+    Node train = optimizer.applyGradients(scope, exchange(scope).average(sums.pairs()), globalStep);
     return passes.resetAfter(s, train, sums);
   }
 
@@ -86,7 +92,7 @@ public final class DistributedOptimizer {
       throw MillraceException.failedPrecondition(
           "With several backward passes per step use minimize: not every run yields gradients.");
     }
-    return average(scope, optimizer.computeGradients(scope, loss, variables));
+    return exchange(scope).averageOneByOne(optimizer.computeGradients(scope, loss, variables));
   }
 
   /** Adds the updates, as the wrapped optimizer does. */
@@ -95,43 +101,8 @@ public final class DistributedOptimizer {
     return optimizer.applyGradients(scope, pairs, globalStep);
   }
 
-  private List<GradientAndVariable> average(Scope scope, List<GradientAndVariable> own) {
-    if (ring.size() == 1) {
-      return own;
-    }
-    Scope s = scope.withSubScope("DistributedOptimizer");
-    List<GradientAndVariable> averaged = new ArrayList<>();
-    for (GradientAndVariable p : own) {
-      averaged.add(new GradientAndVariable(average(s, p.gradient()), p.variable()));
-    }
-    return averaged;
-  }
-
-  private Grad average(Scope scope, Grad gradient) {
-    return switch (gradient) {
-      case Grad.Dense d -> new Grad.Dense(average(scope, d.value()));
-      case Grad.Rows r ->
-          new Grad.Rows(
-              Arithmetic.mul(
-                  scope,
-                  RingOps.allGather(named(scope, "Allgather", r.values()), r.values()),
-                  Const.of(scope, r.values().dtype(), 1.0 / ring.size())),
-              RingOps.allGather(named(scope, "Allgather", r.indices()), r.indices()),
-              r.denseShape());
-      case Grad.None none -> none;
-    };
-  }
-
-  private Output average(Scope scope, Output gradient) {
-    DType wire = compression.wireType(gradient.dtype());
-    boolean same = wire == gradient.dtype();
-    Output sent = same ? gradient : Cast.of(scope, gradient, wire);
-    Output got = RingOps.allReduce(named(scope, "Allreduce", gradient), sent, ReduceOp.AVERAGE);
-    return same ? got : Cast.of(scope, got, gradient.dtype());
-  }
-
-  /** By this name the ranks' nodes find each other. */
-  private static Scope named(Scope scope, String operation, Output x) {
-    return scope.withName("Horovod" + operation + "_" + x.name().replaceAll("[^A-Za-z0-9]", "_"));
+  private GradientExchange exchange(Scope scope) {
+    return new GradientExchange(
+        ring, scope.withSubScope("DistributedOptimizer"), compression, overlap);
   }
 }

@@ -17,7 +17,9 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
@@ -34,6 +36,9 @@ public final class RingOps {
 
   private final Ring ring;
 
+  /** By name, as far as their nodes have been prepared to run. */
+  private final Map<String, NodeSequence> sequences = new ConcurrentHashMap<>();
+
   private RingOps(Ring ring) {
     this.ring = ring;
   }
@@ -42,7 +47,7 @@ public final class RingOps {
   public static OpRegistry registry(Ring ring) {
     List<Op> all = new ArrayList<>(StandardOps.ALL);
     RingOps ops = new RingOps(ring);
-    all.addAll(List.of(ops.allReduce(), ops.allGather(), ops.broadcast()));
+    all.addAll(List.of(ops.allReduce(), ops.inSequence(), ops.allGather(), ops.broadcast()));
     return OpRegistry.of(all);
   }
 
@@ -57,6 +62,24 @@ public final class RingOps {
         .node("HorovodAllreduce")
         .input(x)
         .attr("reduce_op", REDUCTIONS.indexOf(op))
+        .add()
+        .output();
+  }
+
+  /**
+   * Adds the reduction of all ranks' {@code x} as number {@code index} of {@code count} nodes that
+   * all run in every step, in this order; see {@link dev.millrace.collective.ReductionSequence}.
+   * Type and reduction are the same for all of them, and shapes are known.
+   */
+  static Output reduceInSequence(
+      Scope scope, Output x, ReduceOp op, String sequence, int index, int count) {
+    return scope
+        .node("MillraceReduceInSequence")
+        .input(x)
+        .attr("reduce_op", REDUCTIONS.indexOf(op))
+        .attr("sequence", sequence)
+        .attr("index", index)
+        .attr("count", count)
         .add()
         .output();
   }
@@ -92,6 +115,26 @@ public final class RingOps {
             node -> {
               ReduceOp op = reduction(node);
               return kernel(node, x -> ring.allReduceAsync(node.name(), x, op));
+            })
+        .build();
+  }
+
+  private Op inSequence() {
+    return define("MillraceReduceInSequence", "tensor: T")
+        .output("reduced: T")
+        .attr("reduce_op: int")
+        .attr("sequence: string")
+        .attr("index: int")
+        .attr("count: int")
+        .shape(Shapes.like(0))
+        .asyncKernel(
+            node -> {
+              NodeSequence s =
+                  sequences.computeIfAbsent(
+                      node.stringAttr("sequence"), n -> new NodeSequence(ring, n));
+              s.add(node, REDUCTIONS.get(node.intAttr("reduce_op")));
+              int index = node.intAttr("index");
+              return kernel(node, x -> s.get().reduceAsync(index, x));
             })
         .build();
   }

@@ -7,6 +7,7 @@ import dev.millrace.interop.TrainingSpec;
 import dev.millrace.interop.TrainingSpec.Model;
 import dev.millrace.interop.TrainingSpec.Optimizer;
 import dev.millrace.interop.TrainingSpec.Variables;
+import dev.millrace.interop.ring.DataParallel;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,6 +58,12 @@ public final class Benchmarks {
             () -> TensorFlowCluster.training(cluster(model, n)),
             () -> MillraceCluster.training(cluster(model, n)));
       }
+    }
+    for (String network : List.of("mlp", "cnn")) {
+      ask(
+          "data parallel " + network,
+          () -> DataParallel.pyTorch(network),
+          () -> DataParallel.millrace(network));
     }
     ask("scalar from ps", () -> TensorFlowCluster.read(1), () -> MillraceCluster.read(1));
     ask(

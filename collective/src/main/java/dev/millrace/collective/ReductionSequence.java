@@ -1,0 +1,77 @@
+package dev.millrace.collective;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * Tensors that are reduced in every step, always in the same order, in buckets: the gradients of a
+ * model, as the backward pass yields them. The ranks agree once per pass, when the first tensor
+ * comes, that the whole sequence is to be run; from then on nothing is negotiated, and each bucket
+ * is reduced as soon as its tensors are there. So all of them must be submitted in every pass, and
+ * none may depend on another operation of the ring that is submitted after the first.
+ *
+ * <p>Threading: any thread.
+ */
+public final class ReductionSequence {
+  private final List<String> names;
+  private final Request request;
+  private final Consumer<SequencePass> submit;
+  private final int rank;
+
+  /** The pass that tensors come in for; null between passes. Guarded by this. */
+  private SequencePass current;
+
+  ReductionSequence(List<String> names, Request request, Consumer<SequencePass> submit, int rank) {
+    this.names = List.copyOf(names);
+    this.request = request;
+    this.submit = submit;
+    this.rank = rank;
+    if (names.size() != request.shapes().size() || names.isEmpty()) {
+      throw MillraceException.invalid(
+          "A sequence of %d names needs as many shapes, at least one; %d were given.",
+          names.size(), request.shapes().size());
+    }
+  }
+
+  /**
+   * Submits tensor {@code index} of a pass, the next one if all of the last have been submitted.
+   * The future completes on the ring's thread with the reduction, which belongs to the caller, or
+   * with what went wrong. The tensor must not be written to until then.
+   */
+  public CompletableFuture<Tensor> reduceAsync(int index, Tensor tensor) {
+    Shape shape = request.shapes().get(index);
+    if (tensor.dtype() != request.dtype() || !tensor.shape().equals(shape)) {
+      throw MillraceException.invalid(
+          "Rank %d submitted %s%s as '%s' of the sequence '%s', which is %s%s.",
+          rank,
+          tensor.dtype().label(),
+          tensor.shape(),
+          names.get(index),
+          request.name(),
+          request.dtype().label(),
+          shape);
+    }
+    SequencePass pass;
+    boolean first;
+    CompletableFuture<Tensor> result;
+    synchronized (this) {
+      first = current == null;
+      if (first) {
+        current = new SequencePass(names);
+      }
+      pass = current;
+      result = pass.put(index, tensor);
+      if (pass.isComplete()) {
+        current = null;
+      }
+    }
+    if (first) {
+      submit.accept(pass);
+    }
+    return result;
+  }
+}

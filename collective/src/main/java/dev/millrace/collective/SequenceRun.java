@@ -1,0 +1,77 @@
+package dev.millrace.collective;
+
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Runs one pass of a sequence, bucket by bucket, on the ring's thread. */
+final class SequenceRun {
+  /** A sequence is cut into about so many buckets, so that most of it overlaps what is computed. */
+  private static final int BUCKETS = 8;
+
+  /** Smaller buckets would cost more than they hide. */
+  private static final long MIN_BYTES = 256 << 10;
+
+  private final Communicator ranks;
+  private final Request request;
+  private final long bucketBytes;
+
+  /** Null unless this rank keeps one. */
+  private final Timeline timeline;
+
+  SequenceRun(Communicator ranks, Request request, long fusionBytes, Timeline timeline) {
+    this.ranks = ranks;
+    this.request = request;
+    this.bucketBytes = Math.min(fusionBytes, Math.max(MIN_BYTES, request.bytes() / BUCKETS));
+    this.timeline = timeline;
+  }
+
+  /** {@code pass} is null on a rank that has joined and contributes zeros. */
+  void run(SequencePass pass, Duration patience, Runnable check) {
+    int count = request.shapes().size();
+    for (int from = 0; from < count; ) {
+      int to = from;
+      for (long bytes = 0; to < count && (to == from || bytes < bucketBytes); to++) {
+        bytes += request.shapes().get(to).elements() * request.dtype().bytes();
+      }
+      reduce(pass, from, to, patience, check);
+      from = to;
+    }
+  }
+
+  private void reduce(SequencePass pass, int from, int to, Duration patience, Runnable check) {
+    List<Tensor> targets = new ArrayList<>();
+    try {
+      List<Tensor> sources = pass == null ? targets : pass.await(from, to, patience, check);
+      if (timeline != null) {
+        timeline.begin(request, from, to);
+      }
+      for (Shape shape : request.shapes().subList(from, to)) {
+        // One that is reduced alone is best made where other ranks can reach it.
+        targets.add(
+            to - from == 1
+                ? ranks.allocateCounted(request.dtype(), shape)
+                : Tensor.allocateCounted(request.dtype(), shape));
+      }
+      if (pass == null) {
+        targets.forEach(t -> t.data().fill((byte) 0));
+      }
+      ranks.allReduce(sources, targets, request.op());
+      if (timeline != null) {
+        timeline.end(request);
+      }
+    } catch (RuntimeException | Error e) {
+      targets.forEach(Tensor::release);
+      throw e;
+    }
+    for (int i = from; i < to; i++) {
+      if (pass == null) {
+        targets.get(i - from).release();
+      } else {
+        pass.complete(i, targets.get(i - from).guarded());
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package dev.millrace.interop.ring;
+
+import dev.millrace.interop.ChildProcess;
+import dev.millrace.interop.bench.Contender;
+import dev.millrace.interop.bench.Sample;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Processes that train together: each is told a number of steps, the same for all, and answers with
+ * the time they took.
+ */
+final class Ranks implements Contender {
+  private static final Duration START = Duration.ofSeconds(120);
+  private static final Duration RUN = Duration.ofSeconds(120);
+
+  private static final double WARM_UP_SECONDS = 4;
+
+  private final String name;
+  private final List<ChildProcess> ranks;
+
+  /** Seconds per step, as seen last. */
+  private double perStep;
+
+  Ranks(String name, List<ChildProcess> ranks) {
+    this.name = name;
+    this.ranks = ranks;
+    try {
+      ranks.forEach(r -> r.receive(START));
+      warmUp();
+    } catch (RuntimeException e) {
+      close();
+      throw e;
+    }
+  }
+
+  /** Until the compiler has seen enough of the loop. */
+  private void warmUp() {
+    double spent = 0;
+    for (int steps = 4; spent < WARM_UP_SECONDS; steps *= 2) {
+      double seconds = steps(steps);
+      spent += seconds;
+      perStep = seconds / steps;
+    }
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public Sample run(Duration duration) {
+    int steps = (int) Math.max(2, duration.toNanos() / 1e9 / perStep);
+    perStep = steps(steps) / steps;
+    return new Sample(1 / perStep, perStep * 1e6, perStep * 1e6);
+  }
+
+  /** The seconds all ranks together take for this many steps. */
+  private double steps(int count) {
+    ranks.forEach(r -> r.send(Integer.toString(count)));
+    return ranks.stream().mapToDouble(r -> Double.parseDouble(r.receive(RUN))).max().orElseThrow();
+  }
+
+  @Override
+  public void close() {
+    ranks.forEach(ChildProcess::close);
+  }
+}
