@@ -89,6 +89,11 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
 
   // ---- greetings ----
 
+  /** Whether links are made at all: {@code -Dmillrace.link=false} leaves TensorFlow's protocol. */
+  static boolean areWanted() {
+    return !"false".equals(System.getProperty("millrace.link"));
+  }
+
   /** The method others greet by. */
   public ServerServiceDefinition service() {
     ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.LINK);
@@ -121,6 +126,9 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
 
   private byte[] greeted(byte[] request) {
     Greeting guest = decode(request, "a caller");
+    if (!areWanted()) {
+      throw new MillraceException(Code.UNIMPLEMENTED, "Links are switched off here.");
+    }
     return greeting(links.invite(guest.identity(), guest.folder())).encode();
   }
 

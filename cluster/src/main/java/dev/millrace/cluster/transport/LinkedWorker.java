@@ -92,6 +92,10 @@ final class LinkedWorker implements WorkerPeer {
   /** What the peer says of itself, or null if it is not one of ours. */
   private CompletableFuture<Greeting> greeting(Duration timeout) {
     greetedNanos = System.nanoTime();
+    if (!LinkEndpoint.areWanted()) {
+      foreign = true;
+      return CompletableFuture.completedFuture(null);
+    }
     return byGrpc
         .exchangeGreetings(links.ownGreeting().encode(), timeout)
         .handle(

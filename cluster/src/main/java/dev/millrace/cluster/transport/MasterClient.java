@@ -72,6 +72,9 @@ public final class MasterClient implements AutoCloseable {
 
   /** Opens a link if the master is one of ours. */
   private void link() {
+    if (!LinkEndpoint.areWanted()) {
+      return;
+    }
     try {
       ClientLinks links = ClientLinks.shared();
       link = links.connect(address, call(Methods.GREET, links.greeting(), GREETING, false));

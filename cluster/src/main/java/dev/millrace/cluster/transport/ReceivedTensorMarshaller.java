@@ -36,7 +36,7 @@ final class ReceivedTensorMarshaller implements MethodDescriptor.Marshaller<Rece
   private static final int DTYPE = 1;
   private static final int SHAPE = 2;
   private static final int CONTENT = 4;
-  private static final int CHUNK = 64 << 10;
+  private static final int CHUNK = 256 << 10;
 
   // ---- writing ----
 

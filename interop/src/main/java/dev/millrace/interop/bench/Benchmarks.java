@@ -66,10 +66,32 @@ public final class Benchmarks {
           () -> DataParallel.millrace(network));
     }
     ask("scalar from ps", () -> TensorFlowCluster.read(1), () -> MillraceCluster.read(1));
-    ask(
+    questions.put(
         "64 MiB from ps",
-        () -> TensorFlowCluster.read(16 << 20),
-        () -> MillraceCluster.read(16 << 20));
+        List.of(
+            () -> TensorFlowCluster.read(16 << 20),
+            () -> MillraceCluster.read(16 << 20),
+            () -> MillraceCluster.readByRecvTensor(16 << 20)));
+    ask(
+        "client, step on the worker",
+        () -> TensorFlowCluster.client(false),
+        () -> MillraceCluster.client(false));
+    ask(
+        "client, scalar of the ps",
+        () -> TensorFlowCluster.client(true),
+        () -> MillraceCluster.client(true));
+    for (NullStep what : NullStep.values()) {
+      for (int ps = 1; ps <= 2; ps++) {
+        for (int workers = 1; workers <= 2; workers++) {
+          int k = ps;
+          int n = workers;
+          ask(
+              "null step " + what + ", ps x workers " + k + " x " + n,
+              () -> TensorFlowCluster.nullStep(what, k, n),
+              () -> MillraceCluster.nullStep(what, k, n));
+        }
+      }
+    }
   }
 
   /** Asks the questions whose names contain one of the arguments; all without any. */

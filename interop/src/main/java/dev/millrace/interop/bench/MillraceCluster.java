@@ -7,6 +7,7 @@ import dev.millrace.interop.TrainingGraph;
 import dev.millrace.proto.ServerDef;
 import dev.millrace.runtime.Session;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -28,6 +29,31 @@ final class MillraceCluster {
   static Contender read(long floats) {
     return new PsCluster(
         "Millrace", MillraceServer::start, 1, Read.class, List.of(List.of(Long.toString(floats))));
+  }
+
+  /** The same by RecvTensor, as if the ps were TensorFlow's. */
+  static Contender readByRecvTensor(long floats) {
+    return new PsCluster(
+        "Millrace by RecvTensor",
+        MillraceServer::start,
+        1,
+        ReadByRecvTensor.class,
+        List.of(List.of(Long.toString(floats))));
+  }
+
+  /** A client in a process of its own; with or without a read from the ps. */
+  static Contender client(boolean fromPs) {
+    return new PsCluster(
+        "Millrace", MillraceServer::start, Client.class, List.of(Boolean.toString(fromPs)));
+  }
+
+  /** Null steps of several workers. */
+  static Contender nullStep(NullStep what, int ps, int workers) {
+    List<List<String>> arguments = new ArrayList<>();
+    for (int i = 0; i < workers; i++) {
+      arguments.add(List.of(what.name(), Integer.toString(ps)));
+    }
+    return new PsCluster("Millrace", MillraceServer::start, ps, Null.class, arguments);
   }
 
   /** A session at a worker that is started in this very process. */
@@ -67,6 +93,45 @@ final class MillraceCluster {
       session.run(graph.node("init"));
       List<String> fetches = floats == 1 ? List.of("here:0") : List.of();
       return new MillraceSteps("worker", graph, session, Map.of(), fetches, List.of("here"));
+    }
+  }
+
+  /** The same without links. */
+  static final class ReadByRecvTensor implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      System.setProperty("millrace.link", "false");
+      return new Read().make(arguments);
+    }
+  }
+
+  /** A client. Arguments: the worker's target, whether it reads from the ps. */
+  static final class Client implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      boolean fromPs = Boolean.parseBoolean(arguments.get(1));
+      Graph graph = MillraceLocal.graph(fromPs ? PsCluster.read(1) : PsCluster.onWorker());
+      Session session = new ClusterSession(graph, arguments.get(0));
+      session.run(graph.node("init"));
+      return new MillraceSteps(
+          "client", graph, session, Map.of(), List.of("here:0"), List.of("here"));
+    }
+  }
+
+  /** A worker of null steps. Arguments: its server definition, what it fetches, how many ps. */
+  static final class Null implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      ServerDef server = PsCluster.server(arguments.get(0));
+      Graph graph =
+          MillraceLocal.graph(
+              NullStep.valueOf(arguments.get(1))
+                  .graph(Integer.parseInt(arguments.get(2)), server.getTaskIndex()));
+      Session session = session(server, graph);
+      if (server.getTaskIndex() == 0) {
+        session.run(graph.node("init"));
+      }
+      return new MillraceSteps("worker", graph, session, Map.of(), List.of(), List.of("here"));
     }
   }
 }

@@ -65,6 +65,30 @@ final class PsCluster implements Contender {
     }
   }
 
+  /**
+   * A ps and a worker, and a client of the worker in a process of its own.
+   *
+   * @param client makes the client from the worker's target and the arguments that follow
+   */
+  PsCluster(
+      String name,
+      Starter server,
+      Class<? extends ContenderProcess.Maker> client,
+      List<String> arguments) {
+    this.name = name;
+    this.cluster = LoopbackCluster.psAndWorkers(1, 1);
+    try {
+      servers.add(server.start(cluster, "ps", 0));
+      servers.add(server.start(cluster, "worker", 0));
+      List<String> all = new ArrayList<>(List.of(cluster.target("worker", 0)));
+      all.addAll(arguments);
+      workers.add(ContenderProcess.start(client, all));
+    } catch (RuntimeException | Error e) {
+      close();
+      throw e;
+    }
+  }
+
   @Override
   public String name() {
     return name;
@@ -104,6 +128,17 @@ final class PsCluster implements Contender {
         .addDeviceFilters("/job:ps")
         .addDeviceFilters("/job:worker/task:" + server.getTaskIndex())
         .build();
+  }
+
+  /** A graph of which {@code here} is a sum on the worker alone. */
+  static GraphDef onWorker() {
+    GraphWriter graph = new GraphWriter();
+    graph.device("/job:worker/task:0");
+    graph.add("v", "VariableV2", Map.of("dtype", DType.FLOAT, "shape", Shape.scalar()));
+    graph.constant("one", Tensor.scalar(1f));
+    graph.add("init", "Assign", Map.of(), "v", "one");
+    graph.add("here", "AddV2", Map.of(), "v", "one");
+    return graph.build();
   }
 
   /**

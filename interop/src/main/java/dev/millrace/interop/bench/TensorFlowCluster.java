@@ -8,6 +8,7 @@ import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.ServerDef;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -33,6 +34,25 @@ final class TensorFlowCluster {
         1,
         Read.class,
         List.of(List.of(Long.toString(floats))));
+  }
+
+  /** A client in a process of its own; with or without a read from the ps. */
+  static Contender client(boolean fromPs) {
+    return new PsCluster(
+        TensorFlowSteps.tensorFlow(),
+        TensorFlowServer::start,
+        Client.class,
+        List.of(Boolean.toString(fromPs)));
+  }
+
+  /** Null steps of several workers. */
+  static Contender nullStep(NullStep what, int ps, int workers) {
+    List<List<String>> arguments = new ArrayList<>();
+    for (int i = 0; i < workers; i++) {
+      arguments.add(List.of(what.name(), Integer.toString(ps)));
+    }
+    return new PsCluster(
+        TensorFlowSteps.tensorFlow(), TensorFlowServer::start, ps, Null.class, arguments);
   }
 
   /** A session at a worker that is started in this very process. */
@@ -74,6 +94,38 @@ final class TensorFlowCluster {
       tensorFlow.run("init");
       List<String> fetches = floats == 1 ? List.of("here:0") : List.of();
       return new TensorFlowSteps("worker", tensorFlow, Map.of(), fetches, List.of("here"));
+    }
+  }
+
+  /** A client. Arguments: the worker's target, whether it reads from the ps. */
+  static final class Client implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      boolean fromPs = Boolean.parseBoolean(arguments.get(1));
+      RealTensorFlow tensorFlow =
+          RealTensorFlow.of(
+              fromPs ? PsCluster.read(1) : PsCluster.onWorker(),
+              SessionOptions.at(arguments.get(0)).withStepTimeout(Duration.ZERO));
+      tensorFlow.run("init");
+      return new TensorFlowSteps(
+          "client", tensorFlow, Map.of(), List.of("here:0"), List.of("here"));
+    }
+  }
+
+  /** A worker of null steps. Arguments: its server definition, what it fetches, how many ps. */
+  static final class Null implements ContenderProcess.Maker {
+    @Override
+    public Contender make(List<String> arguments) {
+      ServerDef server = PsCluster.server(arguments.get(0));
+      RealTensorFlow tensorFlow =
+          session(
+              server,
+              NullStep.valueOf(arguments.get(1))
+                  .graph(Integer.parseInt(arguments.get(2)), server.getTaskIndex()));
+      if (server.getTaskIndex() == 0) {
+        tensorFlow.run("init");
+      }
+      return new TensorFlowSteps("worker", tensorFlow, Map.of(), List.of(), List.of("here"));
     }
   }
 }
