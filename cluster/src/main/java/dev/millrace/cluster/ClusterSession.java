@@ -171,7 +171,7 @@ public final class ClusterSession implements Session {
         List<String> targets,
         RunOptions options) {
       return session
-          .run(feedNames, feeds, fetches, targets, options, new Cancellation())
+          .run(feedNames, feeds, fetches, targets, options, null, new Cancellation())
           .toArray(new Tensor[0]);
     }
 

@@ -431,7 +431,7 @@ public final class Link implements Outlet {
     List<String> fetches = strings();
     Cancellation cancellation = new Cancellation();
     serving.put(id, cancellation);
-    RunGraph call = new RunGraph(session, own, graph, stepId, feeds, fetches, false);
+    RunGraph call = new RunGraph(session, own, graph, stepId, feeds, fetches, null);
     return () ->
         serve(
             id,

@@ -11,6 +11,7 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.runtime.Device;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.plan.ClientGraph;
@@ -32,6 +33,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,11 +51,6 @@ public final class MasterSession {
   /** What identifies a plan: the names as the client gave them. */
   private record Wish(List<String> feeds, List<String> fetches, List<String> targets) {}
 
-  /** One task's part of a plan. */
-  private record Part(WorkerPeer worker, String graphHandle, boolean isClient) {}
-
-  private record Plan(List<Part> parts, List<String> feedKeys, List<String> fetchKeys) {}
-
   private final String handle;
   private final Graph graph;
   private final SessionSettings settings;
@@ -64,7 +62,9 @@ public final class MasterSession {
   /** Feeds and fetches live here: the first device of the master's own task. */
   private final Device clientDevice;
 
-  private final Map<Wish, Plan> plans = new ConcurrentHashMap<>();
+  private final Map<Wish, StepPlan> plans = new ConcurrentHashMap<>();
+  private final Map<String, PartialRun> partialRuns = new ConcurrentHashMap<>();
+  private final AtomicLong partialRunIds = new AtomicLong();
   private final Set<Cancellation> running = ConcurrentHashMap.newKeySet();
   private Map<Node, String> placement = Map.of();
   private long version;
@@ -145,7 +145,7 @@ public final class MasterSession {
 
   /**
    * Runs a step. Feeds are borrowed; the results, in the order of {@code fetches}, are the caller's
-   * to release.
+   * to release. What ran when is given to {@code trace} unless that is null.
    */
   public List<Tensor> run(
       List<String> feedNames,
@@ -153,31 +153,32 @@ public final class MasterSession {
       List<String> fetches,
       List<String> targets,
       RunOptions options,
+      Consumer<DeviceStepStats> trace,
       Cancellation cancellation) {
     checkOpen();
-    Plan plan = planFor(new Wish(feedNames, fetches, targets));
+    StepPlan plan = planFor(new Wish(feedNames, fetches, targets));
     Map<String, Tensor> byKey = new LinkedHashMap<>();
     for (int i = 0; i < feeds.size(); i++) {
-      byKey.put(plan.feedKeys.get(i), feeds.get(i));
+      byKey.put(plan.feedKeys().get(i), feeds.get(i));
     }
     running.add(cancellation);
     try {
       if (closed) {
         cancel(cancellation);
       }
-      return runStep(plan, byKey, options, cancellation);
+      return runStep(plan, byKey, options, trace, cancellation);
     } finally {
       running.remove(cancellation);
     }
   }
 
-  private Plan planFor(Wish wish) {
-    Plan p = plans.get(wish);
+  private StepPlan planFor(Wish wish) {
+    StepPlan p = plans.get(wish);
     return p != null ? p : makePlan(wish);
   }
 
-  private synchronized Plan makePlan(Wish wish) {
-    Plan known = plans.get(wish);
+  private synchronized StepPlan makePlan(Wish wish) {
+    StepPlan known = plans.get(wish);
     if (known != null) {
       return known;
     }
@@ -206,19 +207,19 @@ public final class MasterSession {
           WorkerPeer w = workersByTask.get(task);
           registered.put(w, w.registerGraph(handle, part));
         });
-    List<Part> parts = new ArrayList<>();
+    List<StepPlan.Part> parts = new ArrayList<>();
     String clientTask = clientDevice.spec().taskName();
     registered.forEach(
         (w, future) ->
             parts.add(
-                new Part(
+                new StepPlan.Part(
                     w,
                     await(future, Duration.ofMinutes(2), "RegisterGraph", w),
                     w.name().equals(clientTask))));
     // The part on this task runs on the calling thread, so it is started last.
-    parts.sort(java.util.Comparator.comparing((Part p) -> p.worker instanceof Worker));
-    Plan plan =
-        new Plan(
+    parts.sort(java.util.Comparator.comparing((StepPlan.Part p) -> p.worker() instanceof Worker));
+    StepPlan plan =
+        new StepPlan(
             List.copyOf(parts),
             wish.feeds.stream().map(this::clientKey).toList(),
             wish.fetches.stream().map(this::clientKey).toList());
@@ -238,36 +239,40 @@ public final class MasterSession {
   }
 
   private List<Tensor> runStep(
-      Plan plan, Map<String, Tensor> feeds, RunOptions options, Cancellation cancellation) {
-    // Step ids have their top seven bits clear, as TensorFlow's do.
-    long stepId = ThreadLocalRandom.current().nextLong() >>> 7;
-    List<CompletableFuture<List<Tensor>>> calls = new ArrayList<>(plan.parts.size());
+      StepPlan plan,
+      Map<String, Tensor> feeds,
+      RunOptions options,
+      Consumer<DeviceStepStats> trace,
+      Cancellation cancellation) {
+    long stepId = newStepId();
+    List<CompletableFuture<List<Tensor>>> calls = new ArrayList<>(plan.parts().size());
     StepErrors errors = new StepErrors();
     CompletableFuture<Void> timer = timer(options, stepId, cancellation);
     List<Tensor> results = List.of();
     try {
-      for (Part p : plan.parts) {
+      for (StepPlan.Part p : plan.parts()) {
         RunGraph call =
             new RunGraph(
                 handle,
                 true,
-                p.graphHandle,
+                p.graphHandle(),
                 stepId,
-                p.isClient ? feeds : Map.of(),
-                p.isClient ? plan.fetchKeys : List.of(),
-                false);
-        CompletableFuture<List<Tensor>> f = p.worker.runGraph(call, cancellation);
+                p.isClient() ? feeds : Map.of(),
+                p.isClient() ? plan.fetchKeys() : List.of(),
+                trace);
+        CompletableFuture<List<Tensor>> f = p.worker().runGraph(call, cancellation);
         f.whenComplete(
             (r, e) -> {
               if (e != null) {
-                errors.add(p.worker.name(), MillraceException.of(e), cancellation);
+                errors.add(p.worker().name(), MillraceException.of(e), cancellation);
               }
             });
         calls.add(f);
       }
       for (int i = 0; i < calls.size(); i++) {
-        List<Tensor> r = join(calls.get(i), plan.parts.get(i).worker, stepId, cancellation, errors);
-        if (plan.parts.get(i).isClient && r != null) {
+        List<Tensor> r =
+            join(calls.get(i), plan.parts().get(i).worker(), stepId, cancellation, errors);
+        if (plan.parts().get(i).isClient() && r != null) {
           results = r;
         }
       }
@@ -275,7 +280,7 @@ public final class MasterSession {
       if (timer != null) {
         timer.cancel(false);
       }
-      plan.parts.forEach(p -> p.worker.cleanupStep(stepId));
+      plan.parts().forEach(p -> p.worker().cleanupStep(stepId));
     }
     MillraceException failure = errors.rootCause(cancellation);
     if (failure != null) {
@@ -283,6 +288,44 @@ public final class MasterSession {
       throw failure;
     }
     return results;
+  }
+
+  /** Step ids have their top seven bits clear, as TensorFlow's do. */
+  private static long newStepId() {
+    return ThreadLocalRandom.current().nextLong() >>> 7;
+  }
+
+  // ---- partial runs ----
+
+  /** Makes a step ready that is fed and fetched from bit by bit; returns its handle. */
+  public String setUpPartialRun(List<String> feeds, List<String> fetches, List<String> targets) {
+    checkOpen();
+    StepPlan plan = planFor(new Wish(feeds, fetches, targets));
+    String id = Long.toString(partialRunIds.incrementAndGet());
+    PartialRun run = new PartialRun(handle, plan, feeds, fetches, newStepId());
+    partialRuns.put(id, run);
+    running.add(run.cancellation());
+    return id;
+  }
+
+  /** Goes on with a partial run; the results are the caller's to release. */
+  public List<Tensor> runPartial(
+      String id, List<String> feedNames, List<Tensor> feeds, List<String> fetches) {
+    checkOpen();
+    PartialRun run = partialRuns.get(id);
+    if (run == null) {
+      throw MillraceException.invalid(
+          "Must run PartialRunSetup before performing partial runs; there is no partial run '%s'.",
+          id);
+    }
+    try {
+      return run.run(feedNames, feeds, fetches);
+    } finally {
+      if (run.isOver()) {
+        partialRuns.remove(id);
+        running.remove(run.cancellation());
+      }
+    }
   }
 
   private static CompletableFuture<Void> timer(
@@ -368,5 +411,6 @@ public final class MasterSession {
               });
     }
     plans.clear();
+    partialRuns.clear();
   }
 }

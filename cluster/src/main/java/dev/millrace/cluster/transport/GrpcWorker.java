@@ -155,7 +155,7 @@ final class GrpcWorker implements WorkerPeer {
             .setCreateWorkerSessionCalled(run.ownSession())
             .setGraphHandle(run.graphHandle())
             .setStepId(run.stepId())
-            .setExecOpts(ExecutorOpts.newBuilder().setRecordTimeline(run.traced()))
+            .setExecOpts(ExecutorOpts.newBuilder().setRecordTimeline(run.isTraced()))
             .addAllRecvKey(run.fetchKeys())
             .setStoreErrorsInResponseBody(true)
             .setRequestId(requestId());
@@ -170,6 +170,9 @@ final class GrpcWorker implements WorkerPeer {
   private List<Tensor> results(RunGraph run, RunGraphResponse r) {
     if (r.getStatusCodeValue() != 0) {
       throw Errors.decode(Code.of(r.getStatusCodeValue()), r.getStatusErrorMessage());
+    }
+    if (run.isTraced()) {
+      r.getStepStats().getDevStatsList().forEach(run.trace());
     }
     Map<String, Tensor> byKey = new HashMap<>();
     r.getRecvList().forEach(n -> byKey.put(n.getName(), TensorCodec.decodeCounted(n.getTensor())));

@@ -233,6 +233,7 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
         call.timeout() == null
             ? RunOptions.DEFAULT
             : RunOptions.DEFAULT.withTimeout(call.timeout()),
+        null,
         cancellation);
   }
 

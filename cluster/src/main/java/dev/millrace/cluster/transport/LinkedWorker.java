@@ -133,7 +133,7 @@ final class LinkedWorker implements WorkerPeer {
   @Override
   public CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation) {
     Link link = link();
-    if (link != null && !call.traced()) {
+    if (link != null && !call.isTraced()) {
       return link.run(call, cancellation);
     }
     if (!foreign && System.nanoTime() - greetedNanos > RETRY_NANOS) {

@@ -12,6 +12,7 @@ import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.CreateSessionRequest;
 import dev.millrace.proto.CreateSessionResponse;
 import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.proto.ExtendSessionRequest;
 import dev.millrace.proto.ExtendSessionResponse;
 import dev.millrace.proto.ListDevicesRequest;
@@ -96,11 +97,19 @@ public final class MasterEndpoint {
     ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.MASTER);
     b.addMethod(Methods.CREATE_SESSION, ServerCalls.asyncUnaryCall(this::createSession));
     WorkerEndpoint.add(b, Methods.EXTEND_SESSION, this::extendSession);
-    WorkerEndpoint.<dev.millrace.proto.PartialRunSetupRequest, PartialRunSetupResponse>add(
+    WorkerEndpoint.add(
         b,
         Methods.PARTIAL_RUN_SETUP,
         r -> {
-          throw new MillraceException(Code.UNIMPLEMENTED, "Partial runs are not supported.");
+          seen.check("PartialRunSetup", r.getRequestId());
+          return PartialRunSetupResponse.newBuilder()
+              .setPartialRunHandle(
+                  session(r.getSessionHandle())
+                      .setUpPartialRun(
+                          List.copyOf(r.getFeedList()),
+                          List.copyOf(r.getFetchList()),
+                          List.copyOf(r.getTargetList())))
+              .build();
         });
     WorkerEndpoint.add(
         b,
@@ -210,25 +219,27 @@ public final class MasterEndpoint {
     List<Tensor> results = List.of();
     try {
       seen.check("RunStep", r.getRequestId());
-      if (!r.getPartialRunHandle().isEmpty()) {
-        throw new MillraceException(Code.UNIMPLEMENTED, "Partial runs are not supported.");
-      }
       MasterSession session = session(r.getSessionHandle());
       List<String> names = new ArrayList<>();
       for (NamedTensorProto n : r.getFeedList()) {
         names.add(n.getName());
         feeds.add(TensorCodec.decodeCounted(n.getTensor()));
       }
+      RunMetadata.Builder metadata = RunMetadata.newBuilder();
+      boolean traced = r.getOptions().getTraceLevel().getNumber() > 0;
       results =
-          session.run(
-              names,
-              feeds,
-              List.copyOf(r.getFetchList()),
-              List.copyOf(r.getTargetList()),
-              options(r.getOptions()),
-              cancellation);
-      RunStepResponse.Builder b =
-          RunStepResponse.newBuilder().setMetadata(RunMetadata.getDefaultInstance());
+          r.getPartialRunHandle().isEmpty()
+              ? session.run(
+                  names,
+                  feeds,
+                  List.copyOf(r.getFetchList()),
+                  List.copyOf(r.getTargetList()),
+                  options(r.getOptions()),
+                  traced ? d -> addTo(metadata, d) : null,
+                  cancellation)
+              : session.runPartial(
+                  r.getPartialRunHandle(), names, feeds, List.copyOf(r.getFetchList()));
+      RunStepResponse.Builder b = RunStepResponse.newBuilder().setMetadata(metadata);
       for (int i = 0; i < results.size(); i++) {
         b.addTensor(
             NamedTensorProto.newBuilder()
@@ -253,6 +264,13 @@ public final class MasterEndpoint {
     }
     observer.onNext(response);
     observer.onCompleted();
+  }
+
+  /** Parts of a step report on threads of their own. */
+  private static void addTo(RunMetadata.Builder metadata, DeviceStepStats d) {
+    synchronized (metadata) {
+      metadata.getStepStatsBuilder().addDevStats(d);
+    }
   }
 
   private static RunOptions options(dev.millrace.proto.RunOptions o) {
@@ -294,6 +312,7 @@ public final class MasterEndpoint {
               List.copyOf(o.getFetchList()),
               List.copyOf(o.getTargetList()),
               options(o.getRunOptions()),
+              null,
               cancellation);
       RunCallableResponse.Builder b = RunCallableResponse.newBuilder();
       results.forEach(t -> b.addFetch(TensorCodec.encode(t)));

@@ -155,24 +155,25 @@ public final class WorkerEndpoint {
     try {
       seen.check("RunGraph", r.getRequestId());
       leases.use(r.getSessionHandle(), Connections.current());
-      if (r.getIsPartial()) {
-        throw new MillraceException(Code.UNIMPLEMENTED, "Partial runs are not supported.");
-      }
       for (NamedTensorProto n : r.getSendList()) {
         feeds.put(n.getName(), TensorCodec.decodeCounted(n.getTensor()));
       }
-      List<Tensor> results =
-          worker.run(
-              new RunGraph(
-                  r.getSessionHandle(),
-                  r.getCreateWorkerSessionCalled(),
-                  r.getGraphHandle(),
-                  r.getStepId(),
-                  feeds,
-                  r.getRecvKeyList(),
-                  r.getExecOpts().getRecordTimeline()),
-              cancellation);
       RunGraphResponse.Builder b = RunGraphResponse.newBuilder();
+      RunGraph call =
+          new RunGraph(
+              r.getSessionHandle(),
+              r.getCreateWorkerSessionCalled(),
+              r.getGraphHandle(),
+              r.getStepId(),
+              feeds,
+              r.getRecvKeyList(),
+              r.getExecOpts().getRecordTimeline()
+                  ? d -> b.getStepStatsBuilder().addDevStats(d)
+                  : null);
+      List<Tensor> results =
+          r.getIsPartial()
+              ? worker.runPartial(call, r.getIsLastPartialRun(), cancellation)
+              : worker.run(call, cancellation);
       for (int i = 0; i < results.size(); i++) {
         b.addRecv(
             NamedTensorProto.newBuilder()

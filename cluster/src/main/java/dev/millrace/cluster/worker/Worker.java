@@ -52,6 +52,8 @@ public final class Worker implements WorkerPeer {
   /** The last steps that ended, so that what comes late for them is dropped. */
   private final RecentIds ended = new RecentIds(4096);
 
+  private final PartialSteps partialSteps;
+
   public Worker(TaskId task, int cpuDevices, Peers peers, Executor threads) {
     this.task = task;
     this.peers = peers;
@@ -60,6 +62,7 @@ public final class Worker implements WorkerPeer {
       devices.add(Device.local(task.cpu(i)));
     }
     legacy = new WorkerSession(devices);
+    partialSteps = new PartialSteps(this, threads);
   }
 
   @Override
@@ -208,6 +211,13 @@ public final class Worker implements WorkerPeer {
     }
   }
 
+  /** Runs a step bit by bit; see {@link PartialSteps}. Waits for what is fetched. */
+  public List<Tensor> runPartial(RunGraph call, boolean last, Cancellation cancellation) {
+    // A step that is unknown must fail here, not on the thread that runs it.
+    session(call.sessionHandle(), call.ownSession()).graph(call.graphHandle());
+    return partialSteps.run(call, rendezvousOf(call.stepId()), last, cancellation);
+  }
+
   /** Forgets a step that has ended well unless something of it is still to be fetched. */
   public boolean forgetStep(long stepId) {
     StepRendezvous r = steps.get(stepId);
@@ -288,9 +298,12 @@ public final class Worker implements WorkerPeer {
   @Override
   public void cleanupStep(long stepId) {
     ended.add(stepId);
+    MillraceException cleanup =
+        new MillraceException(Code.ABORTED, "Cleanup " + stepId).asDerived();
+    partialSteps.forget(stepId, cleanup);
     StepRendezvous r = steps.remove(stepId);
     if (r != null) {
-      r.abort(new MillraceException(Code.ABORTED, "Cleanup " + stepId).asDerived());
+      r.abort(cleanup);
     }
   }
 

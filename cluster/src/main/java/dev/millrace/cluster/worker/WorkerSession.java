@@ -9,6 +9,7 @@ import dev.millrace.runtime.Device;
 import dev.millrace.runtime.exec.CompiledGraph;
 import dev.millrace.runtime.exec.Step;
 import dev.millrace.runtime.exec.StepRun;
+import dev.millrace.runtime.exec.StepTrace;
 import dev.millrace.runtime.plan.Partitioner;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -94,7 +95,8 @@ final class WorkerSession {
     List<Tensor> run(
         RunGraph call, Rendezvous rendezvous, Cancellation cancellation, Executor threads) {
       // A failure here ends this task's part only; the master decides about the others.
-      Step step = new Step(call.stepId(), rendezvous, new Cancellation(), new Tensor[0], 0, null);
+      StepTrace trace = call.isTraced() ? new StepTrace() : null;
+      Step step = new Step(call.stepId(), rendezvous, new Cancellation(), new Tensor[0], 0, trace);
       running.add(step);
       Cancellation.Registration onCancel =
           cancellation.onCancel(() -> step.fail(cancellation.cause()));
@@ -104,6 +106,9 @@ final class WorkerSession {
         runParts(step, threads);
         if (step.failure() != null) {
           throw step.failure();
+        }
+        if (trace != null) {
+          StepTimes.give(trace, call.trace());
         }
         return collect(call.fetchKeys(), rendezvous);
       } finally {

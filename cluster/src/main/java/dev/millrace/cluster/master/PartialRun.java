@@ -1,0 +1,126 @@
+package dev.millrace.cluster.master;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.worker.Worker;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A step that a client feeds and fetches from bit by bit. All feeds and fetches go through the
+ * master's own task; the others run their parts as in any step, and wait for what comes from there.
+ *
+ * <p>Threading: any thread; calls of one run follow one another.
+ */
+final class PartialRun {
+  private final String session;
+  private final StepPlan plan;
+  private final long stepId;
+  private final Map<String, String> keys = new HashMap<>();
+  private final Set<String> unfed;
+  private final Set<String> unfetched;
+  private final Cancellation cancellation = new Cancellation();
+  private final StepErrors errors = new StepErrors();
+  private List<CompletableFuture<List<Tensor>>> others;
+  private boolean over;
+
+  PartialRun(String session, StepPlan plan, List<String> feeds, List<String> fetches, long stepId) {
+    this.session = session;
+    this.plan = plan;
+    this.stepId = stepId;
+    for (int i = 0; i < feeds.size(); i++) {
+      keys.put(feeds.get(i), plan.feedKeys().get(i));
+    }
+    for (int i = 0; i < fetches.size(); i++) {
+      keys.put(fetches.get(i), plan.fetchKeys().get(i));
+    }
+    unfed = new HashSet<>(feeds);
+    unfetched = new HashSet<>(fetches);
+  }
+
+  Cancellation cancellation() {
+    return cancellation;
+  }
+
+  synchronized boolean isOver() {
+    return over;
+  }
+
+  synchronized List<Tensor> run(List<String> feedNames, List<Tensor> feeds, List<String> fetches) {
+    take(unfed, feedNames, "fed");
+    take(unfetched, fetches, "fetched");
+    Map<String, Tensor> byKey = new LinkedHashMap<>();
+    for (int i = 0; i < feeds.size(); i++) {
+      byKey.put(keys.get(feedNames.get(i)), feeds.get(i));
+    }
+    boolean last = unfed.isEmpty() && unfetched.isEmpty();
+    try {
+      startOthers();
+      List<Tensor> results = List.of();
+      for (StepPlan.Part p : plan.parts()) {
+        if (p.worker() instanceof Worker own) {
+          List<String> fetchKeys = fetches.stream().map(keys::get).toList();
+          results = own.runPartial(call(p, byKey, fetchKeys), last, cancellation);
+        }
+      }
+      if (last) {
+        others.forEach(CompletableFuture::join);
+        end();
+      }
+      return results;
+    } catch (RuntimeException e) {
+      errors.add("the master's task", MillraceException.of(e), cancellation);
+      cancellation.cancel(MillraceException.of(e).asDerived());
+      end();
+      throw errors.rootCause(cancellation);
+    }
+  }
+
+  private static void take(Set<String> left, List<String> names, String what) {
+    for (String n : names) {
+      if (!left.remove(n)) {
+        throw new MillraceException(
+            Code.INVALID_ARGUMENT,
+            "The tensor " + n + " was already " + what + " or not set up to be.");
+      }
+    }
+  }
+
+  private void startOthers() {
+    if (others != null) {
+      return;
+    }
+    others = new ArrayList<>();
+    for (StepPlan.Part p : plan.parts()) {
+      if (!(p.worker() instanceof Worker)) {
+        CompletableFuture<List<Tensor>> f =
+            p.worker().runGraph(call(p, Map.of(), List.of()), cancellation);
+        f.whenComplete(
+            (r, e) -> {
+              if (e != null) {
+                errors.add(p.worker().name(), MillraceException.of(e), cancellation);
+              }
+            });
+        others.add(f);
+      }
+    }
+  }
+
+  private RunGraph call(StepPlan.Part p, Map<String, Tensor> feeds, List<String> fetchKeys) {
+    return new RunGraph(session, true, p.graphHandle(), stepId, feeds, fetchKeys, null);
+  }
+
+  private void end() {
+    over = true;
+    plan.parts().forEach(p -> p.worker().cleanupStep(stepId));
+  }
+}

@@ -1,0 +1,13 @@
+package dev.millrace.cluster.master;
+
+import dev.millrace.cluster.worker.WorkerPeer;
+import java.util.List;
+
+/**
+ * How a step of certain feeds, fetches and targets runs: the parts registered with workers, and the
+ * rendezvous keys of feeds and fetches in their order.
+ */
+record StepPlan(List<Part> parts, List<String> feedKeys, List<String> fetchKeys) {
+  /** One task's part; feeds and fetches go through the client's. */
+  record Part(WorkerPeer worker, String graphHandle, boolean isClient) {}
+}

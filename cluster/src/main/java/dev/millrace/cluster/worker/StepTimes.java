@@ -1,0 +1,39 @@
+package dev.millrace.cluster.worker;
+
+import dev.millrace.proto.DeviceStepStats;
+import dev.millrace.proto.NodeExecStats;
+import dev.millrace.runtime.exec.StepTrace;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/** A step's trace in the form TensorFlow's timelines are made from. */
+final class StepTimes {
+  private StepTimes() {}
+
+  static void give(StepTrace trace, Consumer<DeviceStepStats> taker) {
+    Map<String, DeviceStepStats.Builder> byDevice = new LinkedHashMap<>();
+    for (StepTrace.Entry e : trace.entries()) {
+      byDevice
+          .computeIfAbsent(e.device(), d -> DeviceStepStats.newBuilder().setDevice(d))
+          .addNodeStats(stats(e));
+    }
+    byDevice.values().forEach(b -> taker.accept(b.build()));
+  }
+
+  private static NodeExecStats stats(StepTrace.Entry e) {
+    return NodeExecStats.newBuilder()
+        .setNodeName(e.node().name())
+        .setTimelineLabel(e.node().name() + " = " + e.node().op().name())
+        .setAllStartMicros(e.startNanos() / 1000)
+        .setAllStartNanos(e.startNanos())
+        .setScheduledMicros(e.startNanos() / 1000)
+        .setScheduledNanos(e.startNanos())
+        .setOpEndRelMicros(e.durationNanos() / 1000)
+        .setOpEndRelNanos(e.durationNanos())
+        .setAllEndRelMicros(e.durationNanos() / 1000)
+        .setAllEndRelNanos(e.durationNanos())
+        .setThreadId(e.thread().hashCode() & 0xFFFF)
+        .build();
+  }
+}

@@ -1,0 +1,138 @@
+"""The programs of a tutorial on TensorFlow's distributed runtime, as written for its own servers.
+
+The first argument says which; the others are targets or flags. Each prints what its test looks at.
+"""
+
+import sys
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+tf.disable_v2_behavior()
+
+
+def hello(target):
+    c = tf.constant("Hello, distributed TensorFlow!")
+    with tf.Session(target) as sess:
+        print(sess.run(c).decode())
+
+
+def devices(target):
+    """Means of two halves, each on a task of its own."""
+    x = tf.placeholder(tf.float32, 100)
+    with tf.device("/job:local/task:1"):
+        first_batch = tf.slice(x, [0], [50])
+        mean1 = tf.reduce_mean(first_batch)
+    with tf.device("/job:local/task:0"):
+        second_batch = tf.slice(x, [50], [-1])
+        mean2 = tf.reduce_mean(second_batch)
+        mean = (mean1 + mean2) / 2
+    config = tf.ConfigProto(log_device_placement=True)
+    with tf.Session(target, config=config) as sess:
+        print("mean %.1f" % sess.run(mean, feed_dict={x: np.arange(100, dtype=np.float32)}))
+        names = sorted(d.name for d in sess.list_devices())
+        print("devices " + " ".join(names))
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        metadata = tf.RunMetadata()
+        sess.run(mean, {x: np.ones(100, np.float32)}, options=options, run_metadata=metadata)
+        traced = {n.node_name for d in metadata.step_stats.dev_stats for n in d.node_stats}
+        print("traced " + str("Mean" in traced))
+
+
+def arithmetic(target):
+    """Variables on a ps, operations on three tasks."""
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=tf.constant([6.0, 8.0]))
+        b = tf.get_variable("b", initializer=tf.constant([2.0, 4.0]))
+    with tf.device("/job:worker/task:0"):
+        add = w + b
+    with tf.device("/job:worker/task:1"):
+        mul = w * b
+    with tf.device("/job:worker/task:2"):
+        div = w / b
+    with tf.Session(target) as sess:
+        sess.run(tf.global_variables_initializer())
+        for value in sess.run([add, mul, div]):
+            print(value.tolist())
+    # Another session finds the variables of the first.
+    with tf.Session(target) as sess:
+        print("kept %s" % sess.run(w).tolist())
+        try:
+            sess.run(tf.get_variable("u", initializer=1.0))
+        except tf.errors.FailedPreconditionError as e:
+            print("uninitialized " + str("uninitialized" in e.message))
+        x = tf.placeholder(tf.float32, name="x")
+        try:
+            sess.run(x + 1)
+        except tf.errors.InvalidArgumentError as e:
+            print("unfed " + str("must feed a value for placeholder tensor 'x'" in e.message))
+    tf.Session.reset(target)
+    with tf.Session(target) as sess:
+        try:
+            sess.run(w)
+        except tf.errors.FailedPreconditionError:
+            print("reset")
+
+
+def partial_run(target):
+    with tf.device("/job:worker/task:1"):
+        a = tf.placeholder(tf.float32, [])
+        b = tf.placeholder(tf.float32, [])
+        c = tf.placeholder(tf.float32, [])
+        r1 = a + b
+    with tf.device("/job:worker/task:0"):
+        r2 = r1 * c
+    with tf.Session(target) as sess:
+        for _ in range(3):
+            h = sess.partial_run_setup([r1, r2], [a, b, c])
+            first = sess.partial_run(h, r1, {a: 1.0, b: 2.0})
+            print("partial %s %s" % (first, sess.partial_run(h, r2, {c: first * 10})))
+
+
+def mnist(job_name, task_index, ps_hosts, worker_hosts, target=""):
+    """Asynchronous training, between-graph, on data that can be told apart."""
+    cluster = tf.train.ClusterSpec({"ps": ps_hosts.split(","), "worker": worker_hosts.split(",")})
+    task = int(task_index)
+    if not target:
+        server = tf.train.Server(cluster, job_name=job_name, task_index=task)
+        if job_name == "ps":
+            server.join()
+        target = server.target
+    with tf.device(
+        tf.train.replica_device_setter(worker_device="/job:worker/task:%d" % task, cluster=cluster)
+    ):
+        x = tf.placeholder(tf.float32, [None, 784])
+        y_ = tf.placeholder(tf.int64, [None])
+        hidden_w = tf.get_variable(
+            "hidden_w", [784, 32], initializer=tf.truncated_normal_initializer(stddev=0.05)
+        )
+        hidden_b = tf.get_variable("hidden_b", [32], initializer=tf.zeros_initializer())
+        hidden = tf.nn.relu(tf.matmul(x, hidden_w) + hidden_b)
+        w = tf.get_variable("w", [32, 10], initializer=tf.truncated_normal_initializer(stddev=0.1))
+        b = tf.get_variable("b", [10], initializer=tf.zeros_initializer())
+        y = tf.matmul(hidden, w) + b
+        loss = tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y_, logits=y)
+        )
+        accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(y, 1), y_), tf.float32))
+        global_step = tf.train.get_or_create_global_step()
+        train_op = tf.train.AdagradOptimizer(0.05).minimize(loss, global_step=global_step)
+    rng = np.random.RandomState(1)
+    centers = rng.rand(10, 784)
+    data = np.random.RandomState(2 + task)
+    hooks = [tf.train.StopAtStepHook(last_step=200)]
+    config = tf.ConfigProto(device_filters=["/job:ps", "/job:worker/task:%d" % task])
+    best = 0.0
+    with tf.train.MonitoredTrainingSession(
+        master=target, is_chief=(task == 0), hooks=hooks, config=config
+    ) as sess:
+        while not sess.should_stop():
+            labels = data.randint(0, 10, 100)
+            images = centers[labels] + 0.3 * data.randn(100, 784)
+            _, a, step = sess.run([train_op, accuracy, global_step], {x: images, y_: labels})
+            best = max(best, a)
+    print("accuracy %.2f at step %d" % (best, step))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
