@@ -3,13 +3,14 @@ package dev.millrace.cli;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.TfConfig;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import picocli.CommandLine.Option;
 
 /**
  * Which cluster and which task of it this process is: by TensorFlow's usual flags, with {@code _}
- * or {@code -}, or by the environment variables of the same names.
+ * or {@code -}, by the environment variables of the same names, or by {@code TF_CONFIG}.
  */
 final class ClusterFlags {
   @Option(
@@ -40,12 +41,13 @@ final class ClusterFlags {
       names = {"--task_index", "--task-index"},
       paramLabel = "N",
       description = "The number of this process in its job.")
-  Integer taskIndex =
-      System.getenv("TASK_INDEX") == null ? null : Integer.valueOf(System.getenv("TASK_INDEX"));
+  String taskIndex = System.getenv("TASK_INDEX");
+
+  private final TfConfig tfConfig = TfConfig.ofEnvironment();
 
   /** Whether this process is one task of a cluster started by hand. */
   boolean given() {
-    return jobName != null && !jobName.isEmpty();
+    return isSet(jobName) || (tfConfig != null && tfConfig.task() != null);
   }
 
   /** Whether a cluster is described at all. */
@@ -57,26 +59,46 @@ final class ClusterFlags {
 
   ClusterSpec cluster() {
     Map<String, String> all = new LinkedHashMap<>(jobs);
-    if (psHosts != null && !psHosts.isEmpty()) {
+    if (isSet(psHosts)) {
       all.put("ps", psHosts);
     }
-    if (workerHosts != null && !workerHosts.isEmpty()) {
+    if (isSet(workerHosts)) {
       all.put("worker", workerHosts);
+    }
+    if (all.isEmpty() && tfConfig != null) {
+      return tfConfig.cluster();
     }
     if (all.isEmpty()) {
       throw MillraceException.invalid(
-          "No cluster is given. Use --ps_hosts and --worker_hosts, or --cluster JOB=HOST:PORT,...");
+          "No cluster is given. Use --ps_hosts and --worker_hosts, or --cluster JOB=HOST:PORT,...,"
+              + " or the environment variable TF_CONFIG.");
     }
     return ClusterSpec.ofHosts(all);
   }
 
   TaskId task() {
-    if (!given() || taskIndex == null) {
+    TaskId task = isSet(jobName) ? named() : tfConfig == null ? null : tfConfig.task();
+    if (task == null) {
       throw MillraceException.invalid(
           "Which task of the cluster is this process? Use --job_name and --task_index.");
     }
-    TaskId task = new TaskId(jobName, taskIndex);
     cluster().address(task);
     return task;
+  }
+
+  private TaskId named() {
+    if (!isSet(taskIndex)) {
+      return null;
+    }
+    try {
+      return new TaskId(jobName, Integer.parseInt(taskIndex.strip()));
+    } catch (NumberFormatException e) {
+      throw MillraceException.invalid(
+          "The task's number is '%s'; --task_index or TASK_INDEX must be 0, 1, 2, ...", taskIndex);
+    }
+  }
+
+  private static boolean isSet(String s) {
+    return s != null && !s.isBlank();
   }
 }

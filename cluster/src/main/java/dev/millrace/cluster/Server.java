@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.transport.GrpcPeers;
 import dev.millrace.cluster.transport.GrpcServer;
+import dev.millrace.cluster.transport.HealthEndpoint;
 import dev.millrace.cluster.transport.LinkEndpoint;
 import dev.millrace.cluster.transport.MasterEndpoint;
 import dev.millrace.cluster.transport.WorkerEndpoint;
@@ -41,6 +42,7 @@ public final class Server implements AutoCloseable {
   private final Worker worker;
   private final LinkEndpoint links;
   private final Master master;
+  private final HealthEndpoint health = new HealthEndpoint();
   private final GrpcServer listener;
   private final String target;
   private final CountDownLatch stopped = new CountDownLatch(1);
@@ -57,7 +59,7 @@ public final class Server implements AutoCloseable {
   }
 
   /** A cluster of one task on a free port of the loopback address. */
-  public static Server local(OpRegistry registry) {
+  public static Server createLocalServer(OpRegistry registry) {
     return start(
         ClusterSpec.of(Map.of("local", List.of("localhost:0"))), new TaskId("local", 0), registry);
   }
@@ -83,7 +85,7 @@ public final class Server implements AutoCloseable {
     try {
       listener =
           GrpcServer.start(
-              task.toString(), address, masterEndpoint, workerEndpoint, links, threads);
+              task.toString(), address, masterEndpoint, workerEndpoint, links, health, threads);
     } catch (MillraceException e) {
       links.close();
       threads.shutdownNow();
@@ -173,6 +175,7 @@ public final class Server implements AutoCloseable {
   @Override
   public void close() {
     if (RUNNING.remove(target, this)) {
+      health.stopServing();
       master.closeAll();
       listener.close(500);
       links.close();

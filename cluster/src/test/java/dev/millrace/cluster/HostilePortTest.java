@@ -38,7 +38,7 @@ class HostilePortTest {
 
   @Test
   void garbageClosesTheConnectionAndNothingElse() throws IOException {
-    try (Server server = Server.local(StandardOps.registry())) {
+    try (Server server = Server.createLocalServer(StandardOps.registry())) {
       int port = Integer.parseInt(server.target().substring(server.target().lastIndexOf(':') + 1));
       Graph g = StandardOps.newGraph();
       Output y = Scope.of(g).node("Square").input(Const.of(Scope.of(g), 3f)).add().output();

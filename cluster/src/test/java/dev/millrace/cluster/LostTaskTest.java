@@ -72,7 +72,7 @@ class LostTaskTest {
   @AfterEach
   void noFilesAreLeft() {
     // Folders of killed tasks go when the next task starts.
-    Server.local(StandardOps.registry()).close();
+    Server.createLocalServer(StandardOps.registry()).close();
   }
 
   private interface Blow {

@@ -8,6 +8,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -42,7 +43,48 @@ final class ServerProcess implements AutoCloseable {
   /** Starts a task and waits until it listens. */
   static ServerProcess start(ClusterSpec cluster, TaskId task) throws Exception {
     Process p =
-        new ProcessBuilder(
+        java(
+            ServerProcess.class,
+            String.join(",", cluster.tasks("ps").values()),
+            String.join(",", cluster.tasks("worker").values()),
+            task.job(),
+            Integer.toString(task.index()));
+    ServerProcess s = new ServerProcess(p);
+    try {
+      CompletableFuture.supplyAsync(() -> s.awaitReady(task)).get(60, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      s.close();
+      throw e;
+    }
+    return s;
+  }
+
+  /** Runs a client to its end, however it ends, and returns the last line it prints. */
+  static String client(Class<?> main, String... arguments) throws Exception {
+    Process p = java(main, arguments);
+    try {
+      String said = CompletableFuture.supplyAsync(() -> lastLine(p)).get(120, TimeUnit.SECONDS);
+      p.waitFor(10, TimeUnit.SECONDS);
+      return said;
+    } finally {
+      p.destroyForcibly();
+    }
+  }
+
+  private static String lastLine(Process p) {
+    try {
+      return new String(p.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+          .lines()
+          .reduce("", (a, b) -> b);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static Process java(Class<?> main, String... arguments) throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "--add-modules",
                 "jdk.incubator.vector",
@@ -52,21 +94,9 @@ final class ServerProcess implements AutoCloseable {
                 "-XX:+UseSerialGC",
                 "-cp",
                 classPath(),
-                ServerProcess.class.getName(),
-                String.join(",", cluster.tasks("ps").values()),
-                String.join(",", cluster.tasks("worker").values()),
-                task.job(),
-                Integer.toString(task.index()))
-            .redirectError(ProcessBuilder.Redirect.DISCARD)
-            .start();
-    ServerProcess s = new ServerProcess(p);
-    try {
-      CompletableFuture.supplyAsync(() -> s.awaitReady(task)).get(60, TimeUnit.SECONDS);
-    } catch (Exception e) {
-      s.close();
-      throw e;
-    }
-    return s;
+                main.getName()));
+    command.addAll(List.of(arguments));
+    return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
   }
 
   private boolean awaitReady(TaskId task) {

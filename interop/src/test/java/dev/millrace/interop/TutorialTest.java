@@ -95,6 +95,20 @@ class TutorialTest {
         train(cluster, 1, cluster.target("worker", 1)));
   }
 
+  @Test
+  void asynchronousTrainingWithAPsInPython() {
+    LoopbackCluster cluster = cluster(LoopbackCluster.psAndWorkers(1, 1));
+    serve(cluster, "worker", 1);
+    assertTrains(
+        CompletableFuture.supplyAsync(
+            () ->
+                run(
+                    "mnist_with_ps",
+                    hosts(cluster, "ps"),
+                    hosts(cluster, "worker"),
+                    cluster.target("worker", 0))));
+  }
+
   private static CompletableFuture<List<String>> train(
       LoopbackCluster cluster, int task, String target) {
     return CompletableFuture.supplyAsync(

@@ -134,5 +134,13 @@ def mnist(job_name, task_index, ps_hosts, worker_hosts, target=""):
     print("accuracy %.2f at step %d" % (best, step))
 
 
+def mnist_with_ps(ps_hosts, worker_hosts, target):
+    """The same with the ps in this process and the worker elsewhere."""
+    cluster = tf.train.ClusterSpec({"ps": ps_hosts.split(","), "worker": worker_hosts.split(",")})
+    server = tf.train.Server(cluster, job_name="ps", task_index=0)
+    mnist("worker", 0, ps_hosts, worker_hosts, target)
+    del server
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])

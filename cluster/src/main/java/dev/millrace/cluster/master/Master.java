@@ -58,6 +58,16 @@ public final class Master {
     return self.attributes();
   }
 
+  /** The devices of the other tasks that answer within {@code patience}. */
+  public List<DeviceAttributes> otherDevices(Duration patience) {
+    List<CompletableFuture<List<DeviceAttributes>>> calls =
+        cluster.tasks().stream()
+            .filter(t -> !t.name().equals(self.name()))
+            .map(t -> peers.peer(t.name()).status(patience).exceptionally(e -> List.of()))
+            .toList();
+    return calls.stream().flatMap(c -> c.join().stream()).toList();
+  }
+
   /** Opens a session over all tasks that the settings allow, once they have answered. */
   public MasterSession create(
       Consumer<Graph> addNodes, SessionSettings settings, Cancellation cancellation) {

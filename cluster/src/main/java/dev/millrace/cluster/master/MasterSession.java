@@ -23,6 +23,7 @@ import dev.millrace.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -49,7 +50,25 @@ public final class MasterSession {
   private static final Logger LOG = LoggerFactory.getLogger(MasterSession.class);
 
   /** What identifies a plan: the names as the client gave them. */
-  private record Wish(List<String> feeds, List<String> fetches, List<String> targets) {}
+  private record Wish(List<String> feeds, List<String> fetches, List<String> targets) {
+    /** Refuses, in TensorFlow's words, what makes no step. */
+    void check() {
+      if (fetches.isEmpty() && targets.isEmpty()) {
+        throw MillraceException.invalid("Must specify at least one target to fetch or execute.");
+      }
+      Set<String> fed = new HashSet<>();
+      for (String f : feeds) {
+        if (!fed.add(f)) {
+          throw MillraceException.invalid("Endpoint %s fed more than once.", f);
+        }
+      }
+      for (String f : fetches) {
+        if (fed.contains(f)) {
+          throw MillraceException.invalid("%s is both fed and fetched.", f);
+        }
+      }
+    }
+  }
 
   private final String handle;
   private final Graph graph;
@@ -182,6 +201,7 @@ public final class MasterSession {
     if (known != null) {
       return known;
     }
+    wish.check();
     List<Output> feeds = wish.feeds.stream().map(graph::output).toList();
     List<Output> fetches = wish.fetches.stream().map(graph::output).toList();
     List<Node> targets = wish.targets.stream().map(this::target).toList();

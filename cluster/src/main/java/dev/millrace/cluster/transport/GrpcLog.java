@@ -6,13 +6,15 @@ import java.util.logging.Logger;
 
 /**
  * Keeps gRPC from logging, each time again, what Millrace reports once and in its own words: names
- * that do not resolve, and strangers on the port. {@code -Dmillrace.grpc.log=true} brings it back.
+ * that do not resolve, strangers on the port, messages that cannot be read. {@code
+ * -Dmillrace.grpc.log=true} brings it back.
  */
 final class GrpcLog {
   /** Held here, as the loggers' settings last only as long as somebody does. */
   private static final List<Logger> QUIET =
       List.of(
           Logger.getLogger("io.grpc.internal.ManagedChannelImpl"),
+          Logger.getLogger("io.grpc.internal.SerializingExecutor"),
           Logger.getLogger("io.grpc.netty.shaded.io.grpc.netty.NettyServerTransport.connections"),
           Logger.getLogger("io.grpc.netty.shaded.io.grpc.netty.NettyServerTransport"));
 
@@ -20,7 +22,7 @@ final class GrpcLog {
 
   static void quiet() {
     if (!Boolean.getBoolean("millrace.grpc.log")) {
-      QUIET.forEach(l -> l.setLevel(Level.SEVERE));
+      QUIET.forEach(l -> l.setLevel(Level.OFF));
     }
   }
 }

@@ -31,6 +31,7 @@ public final class GrpcServer implements AutoCloseable {
       MasterEndpoint master,
       WorkerEndpoint worker,
       LinkEndpoint links,
+      HealthEndpoint health,
       Executor threads) {
     GrpcLog.quiet();
     Connections connections = new Connections();
@@ -45,7 +46,8 @@ public final class GrpcServer implements AutoCloseable {
             // TensorFlow's channels may ping at any rate, and without a call in flight.
             .permitKeepAliveTime(5, TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true);
-    for (ServerServiceDefinition s : List.of(master.service(), worker.service(), links.service())) {
+    for (ServerServiceDefinition s :
+        List.of(master.service(), worker.service(), links.service(), health.service())) {
       b.addService(ServerInterceptors.intercept(s, connections));
     }
     b.addTransportFilter(connections);

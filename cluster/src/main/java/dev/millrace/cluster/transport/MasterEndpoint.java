@@ -184,7 +184,9 @@ public final class MasterEndpoint {
   private ListDevicesResponse listDevices(ListDevicesRequest r) {
     ListDevicesResponse.Builder b = ListDevicesResponse.newBuilder();
     if (r.getSessionHandle().isEmpty()) {
-      return b.addAllLocalDevice(master.ownDevices()).build();
+      return b.addAllLocalDevice(master.ownDevices())
+          .addAllRemoteDevice(master.otherDevices(Duration.ofSeconds(3)))
+          .build();
     }
     MasterSession s;
     try {

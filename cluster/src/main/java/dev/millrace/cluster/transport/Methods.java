@@ -18,6 +18,9 @@ final class Methods {
   static final String WORKER = "tensorflow.WorkerService";
   static final String LINK = "millrace.LinkService";
 
+  /** For messages that do not pass through protobuf's classes. */
+  static final MethodDescriptor.Marshaller<byte[]> BYTES = new Bytes();
+
   static final MethodDescriptor<CreateSessionRequest, CreateSessionResponse> CREATE_SESSION =
       master(
           "CreateSession",
@@ -126,8 +129,8 @@ final class Methods {
       MethodDescriptor.<byte[], byte[]>newBuilder()
           .setType(MethodDescriptor.MethodType.UNARY)
           .setFullMethodName(MethodDescriptor.generateFullMethodName(LINK, "Greet"))
-          .setRequestMarshaller(new Bytes())
-          .setResponseMarshaller(new Bytes())
+          .setRequestMarshaller(BYTES)
+          .setResponseMarshaller(BYTES)
           .build();
 
   private Methods() {}

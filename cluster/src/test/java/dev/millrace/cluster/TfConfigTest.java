@@ -1,0 +1,60 @@
+package dev.millrace.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.MillraceException;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class TfConfigTest {
+  @Test
+  void jobsAndTheTaskAreRead() {
+    TfConfig c =
+        TfConfig.parse(
+            """
+            {"cluster": {"ps": ["ps0:2222", "ps1:2222"], "worker": {"3": "w3:2222"}},
+             "environment": "cloud", "task": {"type": "worker", "index": 3}}
+            """);
+    assertEquals(new TaskId("worker", 3), c.task());
+    assertEquals(
+        ClusterSpec.ofSparse(
+            Map.of("ps", Map.of(0, "ps0:2222", 1, "ps1:2222"), "worker", Map.of(3, "w3:2222"))),
+        c.cluster());
+  }
+
+  @Test
+  void aTaskMayBeMissingAndItsNumberMayBeText() {
+    assertNull(TfConfig.parse("{\"cluster\":{\"a\":[\"h:1\"]}}").task());
+    assertEquals(
+        new TaskId("a", 0),
+        TfConfig.parse("{\"cluster\":{\"a\":[\"h:1\"]},\"task\":{\"type\":\"a\",\"index\":\"0\"}}")
+            .task());
+    assertEquals(
+        ClusterSpec.of(Map.of("a", List.of())),
+        TfConfig.parse("{\"cluster\":{\"a\":[]}}").cluster());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "{",
+        "[]",
+        "{\"cluster\": 1}",
+        "{\"cluster\": {\"ps\": 1}}",
+        "{\"cluster\": {}, \"task\": {\"type\": \"ps\"}}",
+        "{\"cluster\": {\"ps\": [\"nowhere\"]}}",
+        "{\"cluster\": {}} x",
+        "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+      })
+  void whatCannotBeUsedIsRefused(String text) {
+    MillraceException e = assertThrows(MillraceException.class, () -> TfConfig.parse(text));
+    assertTrue(e.getMessage().length() > 20, e::getMessage);
+  }
+}

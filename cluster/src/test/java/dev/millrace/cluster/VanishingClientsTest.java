@@ -1,0 +1,119 @@
+package dev.millrace.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.ops.array.Placeholder;
+import dev.millrace.tensor.BufferPool;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.junit.jupiter.api.Test;
+
+/** Clients that end without a word leave nothing behind in the servers. */
+class VanishingClientsTest {
+  private static final int SESSIONS = 200;
+
+  /** The client: opens many sessions at once, runs steps in them, and is gone. */
+  public static void main(String[] args) throws Exception {
+    try (var threads = Executors.newFixedThreadPool(16)) {
+      List<Future<?>> all = new ArrayList<>();
+      for (int i = 0; i < Integer.parseInt(args[1]); i++) {
+        all.add(threads.submit(() -> use(args[0])));
+      }
+      for (Future<?> f : all) {
+        f.get(60, TimeUnit.SECONDS);
+      }
+      System.out.println("done");
+      Runtime.getRuntime().halt(1);
+    }
+  }
+
+  private static void use(String target) {
+    Graph g = StandardOps.newGraph();
+    Scope s = Scope.of(g);
+    Output x = Placeholder.of(s, DType.FLOAT, Shape.of(-1));
+    Output there = s.withDevice("/job:ps/task:0").node("Neg").input(x).add().output();
+    Output y = s.withDevice("/job:worker/task:0").node("Square").input(there).add().output();
+    ClusterSession session = new ClusterSession(g, target);
+    // Small values travel in messages, large ones through shared memory.
+    for (int n : new int[] {1, 20_000}) {
+      float[] values = new float[n];
+      values[n - 1] = 3;
+      Tensor r = session.fetch(y, Map.of(x, Tensor.vector(values)));
+      assertEquals(9f, r.toFloats()[n - 1]);
+    }
+  }
+
+  private static long openFiles() throws Exception {
+    try (var files = Files.list(Path.of("/proc/self/fd"))) {
+      return files.count();
+    }
+  }
+
+  private static long threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(t -> t.getName().startsWith("millrace-") && !t.getName().contains("compute"))
+        .count();
+  }
+
+  private static void eventually(String what, long limit, LongSupplier count) throws Exception {
+    long deadline = System.nanoTime() + 60_000_000_000L;
+    long n = count.getAsLong();
+    while (n > limit) {
+      assertTrue(System.nanoTime() < deadline, what + ": " + n + " are left, not " + limit);
+      TimeUnit.MILLISECONDS.sleep(200);
+      System.gc();
+      n = count.getAsLong();
+    }
+  }
+
+  @Test
+  void twoHundredSessionsThatVanishLeaveNothing() throws Exception {
+    List<String> a = FreePorts.addresses(2);
+    ClusterSpec cluster =
+        ClusterSpec.of(Map.of("ps", List.of(a.get(0)), "worker", List.of(a.get(1))));
+    try (Server ps = Server.start(cluster, new TaskId("ps", 0), StandardOps.registry());
+        Server worker = Server.start(cluster, new TaskId("worker", 0), StandardOps.registry())) {
+      // What a cluster that has been used once holds.
+      assertEquals("done", ServerProcess.client(VanishingClientsTest.class, worker.target(), "1"));
+      eventually("sessions", 0, () -> sessions(ps, worker));
+      long files = openFiles();
+      long threads = threads();
+      long bytes = BufferPool.shared().usedBytes();
+      String said =
+          ServerProcess.client(
+              VanishingClientsTest.class, worker.target(), Integer.toString(SESSIONS));
+      assertEquals("done", said);
+      eventually("sessions", 0, () -> sessions(ps, worker));
+      eventually("steps", 0, () -> ps.worker().stepCount() + worker.worker().stepCount());
+      // Between the two servers there is a link; those of clients are gone.
+      eventually("links and all else", 2, () -> ps.held() + worker.held());
+      eventually("bytes of tensors", bytes, BufferPool.shared()::usedBytes);
+      // Idle threads of the pool end after a minute; they must not be as many as the sessions.
+      eventually("threads", threads + 40, VanishingClientsTest::threads);
+      long filesLeft = openFiles();
+      assertTrue(filesLeft <= files + 5, filesLeft + " files are open, before " + files);
+    }
+  }
+
+  private static long sessions(Server ps, Server worker) {
+    return ps.worker().sessionCount()
+        + worker.worker().sessionCount()
+        + ps.master().sessionCount()
+        + worker.master().sessionCount();
+  }
+}
