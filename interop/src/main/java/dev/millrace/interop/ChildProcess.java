@@ -51,11 +51,21 @@ public final class ChildProcess implements AutoCloseable {
 
   /** Starts {@code main} with the class path of this process. */
   public static ChildProcess start(String name, Class<?> main, List<String> arguments) {
-    return start(name, java(main, arguments), Map.of());
+    return start(name, List.of(), main, arguments);
+  }
+
+  /** The same in a virtual machine with these options. */
+  public static ChildProcess start(
+      String name, List<String> options, Class<?> main, List<String> arguments) {
+    return start(name, java(options, main, arguments), Map.of());
   }
 
   /** The command that runs {@code main} with the class path of this process. */
   public static List<String> java(Class<?> main, List<String> arguments) {
+    return java(List.of(), main, arguments);
+  }
+
+  private static List<String> java(List<String> options, Class<?> main, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(
@@ -64,10 +74,9 @@ public final class ChildProcess implements AutoCloseable {
             "jdk.incubator.vector",
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow",
-            "-Xmx1g",
-            "-cp",
-            classPath(),
-            main.getName()));
+            "-Xmx1g"));
+    command.addAll(options);
+    command.addAll(List.of("-cp", classPath(), main.getName()));
     command.addAll(arguments);
     return command;
   }

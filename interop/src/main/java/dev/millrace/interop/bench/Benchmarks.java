@@ -16,8 +16,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * The questions that are asked, and who answers them. Run it with the names of questions, or parts
@@ -27,6 +29,9 @@ import java.util.function.Supplier;
 public final class Benchmarks {
   private static final int BATCH = 100;
   private static final List<Model> MODELS = List.of(Model.SOFTMAX, Model.MLP, Model.CNN);
+
+  /** Tensors are not on the heap, so that a small one will do. */
+  private static final List<String> SMALL_HEAP = List.of("-XX:+UseSerialGC", "-Xmx128m");
 
   /** Questions by name, each with the contenders that answer it. */
   private final Map<String, List<Supplier<Contender>>> questions = new LinkedHashMap<>();
@@ -43,7 +48,12 @@ public final class Benchmarks {
         ask(
             "local " + lower(model) + " " + n,
             () -> local(TensorFlowLocal.Training.class, model, n),
-            () -> local(MillraceLocal.Training.class, model, n));
+            () -> millrace(List.of(), model, n),
+            model == Model.CNN ? null : () -> local(HandWritten.Training.class, model, n));
+        ask(
+            "pure java " + lower(model) + " " + n,
+            () -> local(TensorFlowLocal.Training.class, model, n),
+            () -> millrace(List.of("-Dmillrace.native=false"), model, n));
       }
     }
     ask(
@@ -134,8 +144,17 @@ public final class Benchmarks {
     }
   }
 
-  private void ask(String question, Supplier<Contender> tensorFlow, Supplier<Contender> millrace) {
-    questions.put(question, List.of(tensorFlow, millrace));
+  /** The first is who the others are compared with; nulls do not take part. */
+  @SafeVarargs
+  private void ask(String question, Supplier<Contender>... contenders) {
+    questions.put(question, Stream.of(contenders).filter(Objects::nonNull).toList());
+  }
+
+  private Contender millrace(List<String> options, Model model, String threads) {
+    List<String> all = new ArrayList<>(SMALL_HEAP);
+    all.addAll(options);
+    return ContenderProcess.start(
+        all, MillraceLocal.Training.class, List.of(graph(spec(model)).toString(), threads));
   }
 
   private Contender local(

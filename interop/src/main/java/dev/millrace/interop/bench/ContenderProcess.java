@@ -36,14 +36,26 @@ public final class ContenderProcess implements Contender {
 
   /** Starts a process for a contender, which must be {@link #awaitReady awaited}. */
   public static ContenderProcess launch(Class<? extends Maker> maker, List<String> arguments) {
+    return launch(List.of(), maker, arguments);
+  }
+
+  private static ContenderProcess launch(
+      List<String> options, Class<? extends Maker> maker, List<String> arguments) {
     List<String> all = new ArrayList<>(List.of(maker.getName()));
     all.addAll(arguments);
-    return new ContenderProcess(ChildProcess.start(maker.getSimpleName(), Main.class, all));
+    return new ContenderProcess(
+        ChildProcess.start(maker.getSimpleName(), options, Main.class, all));
   }
 
   /** Starts a process for a contender that is ready when this returns. */
   public static ContenderProcess start(Class<? extends Maker> maker, List<String> arguments) {
     return launch(maker, arguments).awaitReady();
+  }
+
+  /** The same in a virtual machine with these options. */
+  public static ContenderProcess start(
+      List<String> options, Class<? extends Maker> maker, List<String> arguments) {
+    return launch(options, maker, arguments).awaitReady();
   }
 
   /** Waits until the contender has been made. */

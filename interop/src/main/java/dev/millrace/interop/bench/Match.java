@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Contenders measured in turns: a warm-up for each, then rounds in which each runs once, so that
- * whatever else the machine does meets all of them alike.
+ * Contenders measured in turns: each is warmed up, then there are rounds in which each runs once,
+ * so that whatever else the machine does meets all of them alike.
  *
  * @param rounds how often each is measured
  * @param turn how long each runs per round
@@ -30,11 +30,31 @@ public record Match(int rounds, Duration turn) {
     }
   }
 
+  /** Turns of a warm-up at most. */
+  private static final int MAX_WARM_UP = 12;
+
+  /** A turn that is not faster than those before by more than this shows nothing new. */
+  private static final double GAIN = 1.05;
+
+  /**
+   * Lets a contender run until two turns in a row have not been faster than any before: some are at
+   * full speed at once, others compile for seconds.
+   */
+  private void warmUp(Contender contender) {
+    double best = 0;
+    int flat = 0;
+    for (int i = 0; i < MAX_WARM_UP && flat < 2; i++) {
+      double rate = contender.run(turn).stepsPerSecond();
+      flat = rate > GAIN * best ? 0 : flat + 1;
+      best = Math.max(best, rate);
+    }
+  }
+
   /** Measures the contenders; the results stand in their order. */
   public List<Result> play(List<? extends Contender> contenders) {
     List<Result> results = new ArrayList<>();
     for (Contender contender : contenders) {
-      contender.run(turn);
+      warmUp(contender);
       results.add(new Result(contender.name(), new ArrayList<>()));
     }
     for (int round = 0; round < rounds; round++) {
@@ -51,24 +71,26 @@ public record Match(int rounds, Duration turn) {
   public static void print(PrintStream out, String question, List<Result> results) {
     out.printf(
         Locale.ROOT,
-        "%n%-44s %12s %23s %12s %12s %7s%n",
+        "%n%-44s %12s %23s %12s %12s %9s %7s%n",
         question,
         "steps/s",
         "min .. max",
         "median us",
         "p99 us",
+        "peak MB",
         "ratio");
     double first = results.getFirst().stepsPerSecond();
     for (Result r : results) {
       out.printf(
           Locale.ROOT,
-          "  %-42s %,12.1f %,10.1f .. %,9.1f %,12.1f %,12.1f %7.2f%n",
+          "  %-42s %,12.1f %,10.1f .. %,9.1f %,12.1f %,12.1f %,9d %7.2f%n",
           r.name(),
           r.stepsPerSecond(),
           r.min(),
           r.max(),
           median(r.samples().stream().map(Sample::medianMicros).toList()),
           median(r.samples().stream().map(Sample::p99Micros).toList()),
+          r.samples().getLast().peakBytes() >> 20,
           r.stepsPerSecond() / first);
     }
     out.flush();

@@ -3,13 +3,13 @@ package dev.millrace.interop.bench;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
-import dev.millrace.interop.GraphWriter;
 import dev.millrace.interop.TrainingGraph;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.OneDnn;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.wire.GraphCodec;
 import java.nio.file.Path;
@@ -36,7 +36,9 @@ final class MillraceLocal {
   }
 
   private static String name(int threads) {
-    return "Millrace, " + threads + (threads == 1 ? " thread" : " threads");
+    return (OneDnn.isAvailable() ? "Millrace, " : "Millrace in pure Java, ")
+        + threads
+        + (threads == 1 ? " thread" : " threads");
   }
 
   /** Training steps. Arguments: the file of a training graph, the number of threads. */
@@ -59,17 +61,20 @@ final class MillraceLocal {
     }
   }
 
-  /** Steps that fetch one constant. Arguments: the number of threads. */
+  /** Steps that add two numbers, one of them fed. Arguments: the number of threads. */
   static final class Empty implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
       int threads = Integer.parseInt(arguments.get(0));
       Parallel.setThreads(threads);
-      GraphWriter writer = new GraphWriter();
-      writer.constant("c", Tensor.scalar(1f));
-      Graph graph = graph(writer.build());
+      Graph graph = graph(TensorFlowLocal.Empty.graph());
       return new MillraceSteps(
-          name(threads), graph, new LocalSession(graph), Map.of(), List.of("c:0"), List.of());
+          name(threads),
+          graph,
+          new LocalSession(graph),
+          TensorFlowLocal.Empty.FEEDS,
+          List.of("sum:0"),
+          List.of());
     }
   }
 }

@@ -4,6 +4,9 @@ import dev.millrace.interop.GraphWriter;
 import dev.millrace.interop.RealTensorFlow;
 import dev.millrace.interop.SessionOptions;
 import dev.millrace.interop.TrainingGraph;
+import dev.millrace.proto.GraphDef;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -39,18 +42,25 @@ final class TensorFlowLocal {
     }
   }
 
-  /** Steps that fetch one constant. Arguments: the number of threads. */
+  /** Steps that add two numbers, one of them fed. Arguments: the number of threads. */
   static final class Empty implements ContenderProcess.Maker {
+    static final Map<String, Tensor> FEEDS = Map.of("x:0", Tensor.scalar(2f));
+
+    static GraphDef graph() {
+      GraphWriter graph = new GraphWriter();
+      String x = graph.placeholder("x", DType.FLOAT, Shape.scalar());
+      graph.add("sum", "AddV2", Map.of(), x, graph.constant("c", Tensor.scalar(1f)));
+      return graph.build();
+    }
+
     @Override
     public Contender make(List<String> arguments) {
       int threads = Integer.parseInt(arguments.get(0));
-      GraphWriter graph = new GraphWriter();
-      graph.constant("c", Tensor.scalar(1f));
       return new TensorFlowSteps(
           name(threads),
-          RealTensorFlow.of(graph.build(), threads(threads)),
-          Map.of(),
-          List.of("c:0"),
+          RealTensorFlow.of(graph(), threads(threads)),
+          FEEDS,
+          List.of("sum:0"),
           List.of());
     }
   }

@@ -33,12 +33,21 @@ record Axes(List<Axis> all) {
   }
 
   boolean isReducing() {
-    return all.stream().anyMatch(Axis::reduced);
+    for (Axis a : all) {
+      if (a.reduced) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** How many elements become one. */
   long reducedElements() {
-    return all.stream().filter(Axis::reduced).mapToLong(Axis::size).reduce(1, (a, b) -> a * b);
+    long n = 1;
+    for (Axis a : all) {
+      n *= a.reduced ? a.size : 1;
+    }
+    return n;
   }
 
   /** These axes with one of a single element, to be reduced, after them. */
