@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -50,9 +51,12 @@ public final class NodeBuilder {
     return this;
   }
 
-  /** The next argument, a list of outputs. */
+  /**
+   * The next argument, a list of outputs; null but for the first where {@link
+   * Graph#connectBackEdge} is to follow.
+   */
   public NodeBuilder inputs(List<Output> list) {
-    args.add(List.copyOf(list));
+    args.add(Collections.unmodifiableList(new ArrayList<>(list)));
     return this;
   }
 

@@ -87,6 +87,11 @@ public interface KernelContext {
 
   long stepId();
 
+  /** Has something done when this device's part of the step has ended, well or badly. */
+  default void afterRun(Runnable cleanup) {
+    throw new IllegalStateException(node() + " needs a step to run in");
+  }
+
   /** {@code frame:iteration}, the last part of a rendezvous key; {@code 0:0} outside loops. */
   default String frameAndIteration() {
     return "0:0";

@@ -13,6 +13,7 @@ public final class ControlFlowCases extends CaseTable {
     effectOfOneBranch();
     loop();
     nestedLoops();
+    stack();
     referenceSwitch();
     referenceLoop();
   }
@@ -83,6 +84,24 @@ public final class ControlFlowCases extends CaseTable {
     for (int n : new int[] {0, 1, 2, 17}) {
       s.fetch(Map.of("n:0", Tensor.scalar(n), "x:0", floats(2)), "exitI", "exitX");
     }
+  }
+
+  /** What is pushed last is popped first. */
+  private void stack() {
+    Scenario s = scenario("Stack");
+    GraphWriter g = s.graph();
+    g.placeholder("x", DType.FLOAT, Shape.of(2));
+    g.constant("size", Tensor.scalar(-1));
+    g.add("stack", "StackV2", Map.of("elem_type", DType.FLOAT), "size");
+    g.add("first", "StackPushV2", Map.of(), "stack", "x");
+    g.add("negated", "Neg", Map.of(), "first");
+    g.add("second", "StackPushV2", Map.of(), "stack", "negated");
+    Map<String, Object> type = Map.of("elem_type", DType.FLOAT);
+    g.add("popSecond", "StackPopV2", type, "stack", "^second");
+    g.add("popFirst", "StackPopV2", type, "stack", "^popSecond");
+    g.add("close", "StackCloseV2", Map.of(), "stack", "^popFirst");
+    g.add("closed", "Identity", Map.of(), "popFirst", "^close");
+    s.fetch(Map.of("x:0", floats(2)), "popSecond", "popFirst", "closed");
   }
 
   /** {@code total = 0; for (i = 0; i < n; i++) for (j = 0; j < i; j++) total++;}. */

@@ -53,7 +53,7 @@ final class Ranks implements Contender {
   public Sample run(Duration duration) {
     int steps = (int) Math.max(2, duration.toNanos() / 1e9 / perStep);
     perStep = steps(steps) / steps;
-    return new Sample(1 / perStep, perStep * 1e6, perStep * 1e6);
+    return new Sample(1 / perStep, perStep * 1e6, perStep * 1e6, 0);
   }
 
   /** The seconds all ranks together take for this many steps. */

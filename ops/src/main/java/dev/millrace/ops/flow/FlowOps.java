@@ -31,7 +31,11 @@ public final class FlowOps {
           Frames.NEXT_ITERATION,
           Frames.REF_NEXT_ITERATION,
           Frames.LOOP_COND,
-          REF_IDENTITY);
+          REF_IDENTITY,
+          Stacks.STACK,
+          Stacks.PUSH,
+          Stacks.POP,
+          Stacks.CLOSE);
 
   private FlowOps() {}
 }

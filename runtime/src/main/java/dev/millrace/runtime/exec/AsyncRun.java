@@ -14,10 +14,12 @@ import dev.millrace.tensor.Tensor;
  * Inputs are held until the run's thread has taken the result up.
  */
 final class AsyncRun implements KernelContext, Runnable {
-  private final StepRun run;
+  private final GraphRun run;
+  private final Object place;
   private final int index;
   private final Object[] inputs;
   private final Object[] outputs;
+  private final String frameAndIteration;
   private MillraceException failure;
 
   /** Dereferenced inputs, made when first asked for. */
@@ -26,13 +28,16 @@ final class AsyncRun implements KernelContext, Runnable {
   private boolean starting = true;
   private boolean done;
 
-  AsyncRun(StepRun run, int index) {
+  /** An execution of the run's current node; {@code place} is for the run to know it by. */
+  AsyncRun(GraphRun run, int index, Object place) {
     this.run = run;
     this.index = index;
-    CompiledGraph g = run.graph();
+    this.place = place;
+    this.frameAndIteration = run.frameAndIteration();
+    CompiledGraph g = run.graph;
     inputs = new Object[g.inputStart[index + 1] - g.inputStart[index]];
     for (int i = 0; i < inputs.length; i++) {
-      inputs[i] = run.value(index, i);
+      inputs[i] = run.value(i);
     }
     outputs = new Object[g.outputStart[index + 1] - g.outputStart[index]];
   }
@@ -62,6 +67,10 @@ final class AsyncRun implements KernelContext, Runnable {
     return index;
   }
 
+  Object place() {
+    return place;
+  }
+
   Object[] outputs() {
     return outputs;
   }
@@ -83,7 +92,7 @@ final class AsyncRun implements KernelContext, Runnable {
 
   @Override
   public Node node() {
-    return run.graph().nodes[index];
+    return run.graph.nodes[index];
   }
 
   @Override
@@ -107,7 +116,7 @@ final class AsyncRun implements KernelContext, Runnable {
 
   @Override
   public Variable ref(int i) {
-    return StepRun.asVariable(inputs[i], node(), i);
+    return GraphRun.asVariable(inputs[i], node(), i);
   }
 
   @Override
@@ -158,5 +167,15 @@ final class AsyncRun implements KernelContext, Runnable {
   @Override
   public long stepId() {
     return run.stepId();
+  }
+
+  @Override
+  public String frameAndIteration() {
+    return frameAndIteration;
+  }
+
+  @Override
+  public void afterRun(Runnable cleanup) {
+    run.afterRun(cleanup);
   }
 }

@@ -29,6 +29,9 @@ public final class CompiledGraph implements AutoCloseable {
   final AsyncKernel[] asyncKernels;
   final Op.Role[] roles;
 
+  /** Whether reference inputs of the node must refer to variables that have a value. */
+  final boolean[] wantsValues;
+
   /** Slots of node n's data inputs are inputSlots[inputStart[n] .. inputStart[n+1]). */
   final int[] inputStart;
 
@@ -61,6 +64,9 @@ public final class CompiledGraph implements AutoCloseable {
   /** How many nodes run in a step. */
   final int runnable;
 
+  /** How the nodes lie in loops; null where there are none. */
+  final LoopFrames loops;
+
   private final ArrayDeque<StepState> idle = new ArrayDeque<>();
 
   /** Fuses what can be fused and makes a kernel for every node. */
@@ -71,6 +77,7 @@ public final class CompiledGraph implements AutoCloseable {
     kernels = new Kernel[n];
     asyncKernels = new AsyncKernel[n];
     roles = new Op.Role[n];
+    wantsValues = new boolean[n];
     inputStart = new int[n + 1];
     outputStart = new int[n + 1];
     edgeStart = new int[n + 1];
@@ -86,12 +93,12 @@ public final class CompiledGraph implements AutoCloseable {
     initialUses = new int[slots];
     initialValues = new Object[slots];
     boolean[] constant = new boolean[n];
-    boolean loops = false;
+    boolean anyLoop = false;
     int run = 0;
     for (int i = 0; i < n; i++) {
       Node node = nodes[i];
       constant[i] = isConstant(node);
-      loops |= roles[i] == Op.Role.ENTER || roles[i] == Op.Role.NEXT_ITERATION;
+      anyLoop |= roles[i] == Op.Role.ENTER || roles[i] == Op.Role.NEXT_ITERATION;
       if (constant[i]) {
         initialValues[outputStart[i]] = node.tensorAttr("value");
         continue;
@@ -107,10 +114,6 @@ public final class CompiledGraph implements AutoCloseable {
         throw e.withMessage(e.getMessage() + "\n\t [[{{node " + node.name() + "}}]]");
       }
     }
-    if (loops) {
-      throw new MillraceException(
-          dev.millrace.base.Code.UNIMPLEMENTED, "Loops in a graph cannot be run yet.");
-    }
     runnable = run;
     List<List<int[]>> edges = new ArrayList<>(n);
     for (int i = 0; i < n; i++) {
@@ -124,6 +127,7 @@ public final class CompiledGraph implements AutoCloseable {
         int slot = outputStart[source] + in.index();
         inputSlots[inputStart[i] + k] = slot;
         inputIsRef[inputStart[i] + k] = types.get(k).isRef();
+        wantsValues[i] |= types.get(k).isRef() && !nodes[i].op().allowsUninitialized();
         if (constant[source]) {
           continue;
         }
@@ -164,6 +168,7 @@ public final class CompiledGraph implements AutoCloseable {
       }
     }
     roots = Arrays.copyOf(ready, count);
+    loops = anyLoop ? new LoopFrames(this, constant) : null;
   }
 
   private static boolean isConstant(Node node) {

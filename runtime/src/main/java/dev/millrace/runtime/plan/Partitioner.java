@@ -1,9 +1,12 @@
 package dev.millrace.runtime.plan;
 
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
+import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -19,7 +22,7 @@ import java.util.function.ToLongFunction;
 /**
  * Cuts a placed graph into one graph per location. An edge that leaves a location ends in a Send
  * there and starts from a Recv on the other side; edges from one output to one location share a
- * pair. A control edge travels as an empty tensor.
+ * pair. A control edge travels as an empty tensor. A loop cannot be cut.
  */
 public final class Partitioner {
   private final Function<String, String> locationOf;
@@ -61,6 +64,7 @@ public final class Partitioner {
   }
 
   private Map<String, Graph> run(Graph placed) {
+    checkLoops(placed);
     record BackEdge(Node node, int input, Output source) {}
     List<BackEdge> backEdges = new ArrayList<>();
     for (Node n : placed.nodes()) {
@@ -98,6 +102,36 @@ public final class Partitioner {
               copies.get(e.node), e.input, copies.get(e.source.node()).output(e.source.index()));
     }
     return parts;
+  }
+
+  /** The nodes of a loop must be in one place: nothing counts its rounds across a cut. */
+  private void checkLoops(Graph placed) {
+    boolean[] inside = new boolean[placed.size()];
+    // Back edges lead to nodes that are inside already, by the edge that enters the loop.
+    for (Node n : placed.nodes()) {
+      boolean fromInside = false;
+      for (Output in : n.inputs()) {
+        Node source = in.node();
+        if (source.id() < n.id() && leadsOn(source, inside)) {
+          fromInside = true;
+          if (!sameLocation(source, n)) {
+            throw new MillraceException(
+                Code.UNIMPLEMENTED,
+                "The loop around '%s' is on %s and, with '%s', on %s. Put all of a loop on one device."
+                    .formatted(source.name(), source.device(), n.name(), n.device()));
+          }
+        }
+      }
+      for (Node c : n.controlInputs()) {
+        fromInside |= leadsOn(c, inside);
+      }
+      inside[n.id()] = fromInside;
+    }
+  }
+
+  /** Whether what follows {@code n} is in a loop. */
+  private static boolean leadsOn(Node n, boolean[] inside) {
+    return n.op().role() == Op.Role.ENTER || (inside[n.id()] && n.op().role() != Op.Role.EXIT);
   }
 
   private Graph partOf(String device) {
