@@ -57,7 +57,7 @@ public final class Communicator implements AutoCloseable {
       return alone(settings);
     }
     Rendezvous job = Rendezvous.enter(settings.place(), settings.terms(), Service::none);
-    return connect(settings, job);
+    return connect(settings, job, false);
   }
 
   static Communicator alone(Settings settings) {
@@ -66,13 +66,21 @@ public final class Communicator implements AutoCloseable {
     return new Communicator(nobody, one, settings.timeout(), () -> {});
   }
 
-  /** Connects the ranks of a job this process has entered, and closes it with the communicator. */
-  static Communicator connect(Settings settings, Rendezvous job) {
+  /**
+   * Connects the ranks of a job this process has entered, and closes it with the communicator. It
+   * will be used in the {@code background} of what ranks compute or have them to itself.
+   */
+  static Communicator connect(Settings settings, Rendezvous job, boolean background) {
     try {
       job.awaitAll();
       Connector.Connected c =
           Connector.connect(
-              job.member(), job.token(), settings.place(), settings.transport(), settings.terms());
+              job.member(),
+              job.token(),
+              settings.place(),
+              settings.transport(),
+              settings.terms(),
+              background);
       // First the goodbye: a stream that closes before it looks like a death.
       Runnable leave =
           () -> {

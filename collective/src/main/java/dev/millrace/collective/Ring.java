@@ -74,7 +74,7 @@ public final class Ring extends Operations implements AutoCloseable {
             (size, post) -> new Negotiator(size, post, settings));
     Member member = job.member();
     // Orders can only come after this rank has submitted something.
-    Ring ring = new Ring(Communicator.connect(settings, job), member::post, settings);
+    Ring ring = new Ring(Communicator.connect(settings, job, true), member::post, settings);
     member.onService(p -> ring.thread.order(Order.unpack(p)));
     // Not on the member's thread, which must stay free to show that this process lives.
     member.onFailure(

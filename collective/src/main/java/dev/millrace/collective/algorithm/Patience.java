@@ -2,6 +2,7 @@ package dev.millrace.collective.algorithm;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.collective.peers.Idling;
 import dev.millrace.collective.peers.Peers;
 import java.time.Duration;
 
@@ -13,6 +14,7 @@ import java.time.Duration;
 final class Patience {
   private static final int SPINS = 2_000;
   private static final int YIELDS = 500;
+  private static final int FEW_YIELDS = 5;
   private static final long SLEEP_NANOS = 5_000_000;
 
   /** A rank that has left has sent all it will; what has not come by now never does. */
@@ -28,8 +30,8 @@ final class Patience {
   Patience(Peers peers, Duration timeout) {
     this.peers = peers;
     this.timeoutNanos = timeout.toNanos();
-    this.spins = peers.isCrowded() ? 0 : SPINS;
-    this.yields = spins + YIELDS;
+    this.spins = peers.idling() == Idling.SPIN ? SPINS : 0;
+    this.yields = spins + (peers.idling() == Idling.SLEEP ? FEW_YIELDS : YIELDS);
   }
 
   /** Something moved: patience begins anew. */

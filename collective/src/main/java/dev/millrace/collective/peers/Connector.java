@@ -49,24 +49,40 @@ public final class Connector implements AutoCloseable {
   private final Place place;
   private final Transport transport;
   private final Terms terms;
+  private final boolean background;
   private final int rank;
   private final Map<Integer, CompletableFuture<SocketChannel>> calls = new ConcurrentHashMap<>();
   private final List<Door> doors = new ArrayList<>();
   private Path socket;
 
-  private Connector(Member member, Token token, Place place, Transport transport, Terms terms) {
+  private Connector(
+      Member member,
+      Token token,
+      Place place,
+      Transport transport,
+      Terms terms,
+      boolean background) {
     this.member = member;
     this.token = token;
     this.place = place;
     this.transport = transport;
     this.terms = terms;
+    this.background = background;
     this.rank = member.rank();
   }
 
-  /** Connects all ranks of the member's job. */
+  /**
+   * Connects all ranks of the member's job, which will reduce in the {@code background} of what
+   * they compute or have nothing else to do.
+   */
   public static Connected connect(
-      Member member, Token token, Place place, Transport transport, Terms terms) {
-    try (Connector c = new Connector(member, token, place, transport, terms)) {
+      Member member,
+      Token token,
+      Place place,
+      Transport transport,
+      Terms terms,
+      boolean background) {
+    try (Connector c = new Connector(member, token, place, transport, terms, background)) {
       return c.connect();
     } catch (IOException e) {
       throw member.fail(
@@ -102,7 +118,8 @@ public final class Connector implements AutoCloseable {
     }
     Island island = laid.region() == null ? null : Island.of(laid.region());
     Topology topology = topology(hosts, laid.shares());
-    Peers peers = new Mesh(rank, topology, links, island, member, roster.neighbours(rank));
+    Idling idling = Idling.of(roster.neighbours(rank), background);
+    Peers peers = new Mesh(rank, topology, links, island, member, idling);
     return new Connected(peers, hosts);
   }
 

@@ -21,21 +21,17 @@ final class Mesh implements Peers {
   private final List<StreamLink> streams = new ArrayList<>();
   private final Island island;
   private final Liveness liveness;
-  private final boolean crowded;
+  private final Idling idling;
   private final Selector selector;
 
-  /**
-   * {@code links[r]} leads to rank {@code r}; the entry of this rank is null. {@code neighbours}
-   * ranks run on this machine.
-   */
-  Mesh(
-      int rank, Topology topology, Link[] links, Island island, Liveness liveness, int neighbours) {
+  /** {@code links[r]} leads to rank {@code r}; the entry of this rank is null. */
+  Mesh(int rank, Topology topology, Link[] links, Island island, Liveness liveness, Idling idling) {
     this.rank = rank;
     this.topology = topology;
     this.links = links;
     this.island = island;
     this.liveness = liveness;
-    this.crowded = neighbours > Runtime.getRuntime().availableProcessors();
+    this.idling = idling;
     for (Link link : links) {
       if (link instanceof StreamLink s) {
         streams.add(s);
@@ -124,8 +120,8 @@ final class Mesh implements Peers {
   }
 
   @Override
-  public boolean isCrowded() {
-    return crowded;
+  public Idling idling() {
+    return idling;
   }
 
   @Override

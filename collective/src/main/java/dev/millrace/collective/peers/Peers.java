@@ -51,8 +51,8 @@ public interface Peers extends AutoCloseable {
   /** Whether a rank has said goodbye, so that nothing more will come from it. Cheap. */
   boolean hasLeft(int rank);
 
-  /** Whether more ranks run on this machine than it has processors, so that spinning hurts. */
-  boolean isCrowded();
+  /** How waiting for others should begin. */
+  Idling idling();
 
   /** These ranks alone, of which this must be one, renumbered from 0. Ranks must be ascending. */
   default Peers subset(int... ranks) {

@@ -76,8 +76,8 @@ final class Subset implements Peers {
   }
 
   @Override
-  public boolean isCrowded() {
-    return all.isCrowded();
+  public Idling idling() {
+    return all.idling();
   }
 
   @Override

@@ -51,7 +51,7 @@ public final class ThreadPeers {
                 topology.islandOf(rank), i -> SharedMemory.inProcess(layout.totalBytes()));
         island = Island.of(new Region(layout, memory, topology.localRank(rank)));
       }
-      peers.add(new Mesh(rank, topology, links, island, liveness, size));
+      peers.add(new Mesh(rank, topology, links, island, liveness, Idling.of(size, false)));
     }
     return peers;
   }

@@ -51,7 +51,7 @@ class PeersContractTest {
   }
 
   private static Peers connect(Rendezvous job, Settings s) {
-    return Connector.connect(job.member(), job.token(), s.place(), s.transport(), s.terms())
+    return Connector.connect(job.member(), job.token(), s.place(), s.transport(), s.terms(), false)
         .peers();
   }
 

@@ -3,6 +3,7 @@ package dev.millrace.collective.testing;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.collective.member.Liveness;
+import dev.millrace.collective.peers.Idling;
 import dev.millrace.collective.peers.Island;
 import dev.millrace.collective.peers.Peers;
 import dev.millrace.collective.peers.Topology;
@@ -94,8 +95,8 @@ public final class FaultyPeers implements Peers {
   }
 
   @Override
-  public boolean isCrowded() {
-    return peers.isCrowded();
+  public Idling idling() {
+    return peers.idling();
   }
 
   @Override

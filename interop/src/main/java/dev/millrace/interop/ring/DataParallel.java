@@ -34,7 +34,7 @@ public final class DataParallel {
       List<String> command = ChildProcess.java(TrainingRank.class, List.of(network, "overlap"));
       ranks.add(ChildProcess.start("rank-" + r, command, environment));
     }
-    return new Ranks("Millrace, ring of 2 x 1 thread", ranks);
+    return Ranks.started("Millrace, ring of 2 x 1 thread", ranks);
   }
 
   /**
@@ -60,6 +60,6 @@ public final class DataParallel {
     } catch (IOException e) {
       throw new MillraceException(Code.UNAVAILABLE, "PyTorch cannot be started: " + e, e);
     }
-    return new Ranks("PyTorch DDP over Gloo, 2 x 1 thread", ranks);
+    return Ranks.started("PyTorch DDP over Gloo, 2 x 1 thread", ranks);
   }
 }

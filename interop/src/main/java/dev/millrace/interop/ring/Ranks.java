@@ -18,16 +18,38 @@ final class Ranks implements Contender {
 
   private final String name;
   private final List<ChildProcess> ranks;
+  private final List<ChildProcess> others;
 
   /** Seconds per step, as seen last. */
   private double perStep;
 
-  Ranks(String name, List<ChildProcess> ranks) {
+  private Ranks(String name, List<ChildProcess> ranks, List<ChildProcess> others) {
     this.name = name;
     this.ranks = ranks;
+    this.others = others;
+  }
+
+  /** Processes that have just been started and will say so when they are ready. */
+  static Ranks started(String name, List<ChildProcess> ranks) {
+    Ranks all = new Ranks(name, ranks, List.of());
     try {
       ranks.forEach(r -> r.receive(START));
+    } catch (RuntimeException e) {
+      all.close();
+      throw e;
+    }
+    return all.warmedUp();
+  }
+
+  /** Processes that are ready, and others that only have to be ended with them. */
+  static Ranks ready(String name, List<ChildProcess> ranks, List<ChildProcess> others) {
+    return new Ranks(name, ranks, others).warmedUp();
+  }
+
+  private Ranks warmedUp() {
+    try {
       warmUp();
+      return this;
     } catch (RuntimeException e) {
       close();
       throw e;
@@ -65,5 +87,6 @@ final class Ranks implements Contender {
   @Override
   public void close() {
     ranks.forEach(ChildProcess::close);
+    others.forEach(ChildProcess::close);
   }
 }
