@@ -87,6 +87,29 @@ public final class PythonTensorFlow {
     return execute(command, deadline);
   }
 
+  /** Starts Python beside this process; what it prints goes to {@code log}. */
+  public Process start(List<String> arguments, Path log) {
+    List<String> command = new ArrayList<>(List.of(python));
+    command.addAll(arguments);
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+    builder.environment().putAll(Map.of("CUDA_VISIBLE_DEVICES", "-1", "PYTHONUNBUFFERED", "1"));
+    try {
+      Process process = builder.start();
+      process.getOutputStream().close();
+      return process;
+    } catch (IOException e) {
+      throw new MillraceException(Code.UNAVAILABLE, e.getMessage(), e);
+    }
+  }
+
+  /** Starts a script that is a resource of this package beside this process. */
+  public Process startScript(String script, List<String> arguments, Path log) {
+    List<String> all = new ArrayList<>(List.of(script(script).toString()));
+    all.addAll(arguments);
+    return start(all, log);
+  }
+
   /** The resource of this name as a file, for programs that are started another way. */
   private static Path script(String name) {
     try (InputStream in = PythonTensorFlow.class.getResourceAsStream(name)) {

@@ -23,5 +23,8 @@ public final class GraphKeys {
   /** The loss terms. */
   public static final String LOSSES = "losses";
 
+  /** The summaries, strings to be merged into one. */
+  public static final String SUMMARIES = "summaries";
+
   private GraphKeys() {}
 }

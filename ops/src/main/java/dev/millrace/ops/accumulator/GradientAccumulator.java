@@ -29,6 +29,7 @@ public abstract class GradientAccumulator implements Resources.Resource {
   private final WaitingRoom room = new WaitingRoom(this, taking);
   private int count;
   private long globalStep;
+  private long dropped;
 
   GradientAccumulator(Spec spec) {
     this.spec = spec;
@@ -53,6 +54,11 @@ public abstract class GradientAccumulator implements Resources.Resource {
     return globalStep;
   }
 
+  /** How many gradients came too late and were dropped. */
+  public final synchronized long dropped() {
+    return dropped;
+  }
+
   /** Says which step it is now. */
   final synchronized void setGlobalStep(long step) {
     if (step < globalStep) {
@@ -65,6 +71,7 @@ public abstract class GradientAccumulator implements Resources.Resource {
   final void apply(KernelContext c, long localStep) {
     synchronized (this) {
       if (localStep < globalStep) {
+        dropped++;
         return;
       }
       add(c, count);

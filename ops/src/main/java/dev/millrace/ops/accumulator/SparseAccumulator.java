@@ -81,7 +81,8 @@ final class SparseAccumulator extends GradientAccumulator {
           "%s '%s': indices must be a vector, and values have a row for each; they are %s and %s.",
           kind(), spec().name(), at.shape(), rows.shape());
     }
-    Shape declared = spec().shape();
+    // TensorFlow's synchronous training declares a scalar and means any shape.
+    Shape declared = spec().shape().isScalar() ? Shape.unknown() : spec().shape();
     Shape found = (whole == null ? Shape.of(-1) : whole.slice(0, 1)).concat(rowOf(rows));
     Shape summed = values == null ? declared : Shape.of(-1).concat(rowOf(values));
     if (!declared.isCompatibleWith(found)

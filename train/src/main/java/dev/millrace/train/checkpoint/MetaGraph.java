@@ -3,6 +3,7 @@ package dev.millrace.train.checkpoint;
 import com.google.protobuf.ByteString;
 import dev.millrace.graph.Graph;
 import dev.millrace.proto.CollectionDef;
+import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.MetaGraphDef;
 import dev.millrace.proto.SaveSliceInfoDef;
 import dev.millrace.proto.SaverDef;
@@ -26,12 +27,23 @@ public final class MetaGraph {
 
   private MetaGraph() {}
 
+  /** The graph alone. */
+  static GraphDef encode(Graph graph) {
+    return GraphCodec.encode(graph);
+  }
+
   /** The graph, its lists of variables, and how to restore them. */
   public static MetaGraphDef.Builder encode(Graph graph, SaverDef saver) {
+    return encode(graph, saver, null);
+  }
+
+  /** Likewise, of the variables only {@code some}; null for all. */
+  static MetaGraphDef.Builder encode(Graph graph, SaverDef saver, List<GraphVariable> some) {
     MetaGraphDef.Builder meta =
-        MetaGraphDef.newBuilder().setGraphDef(GraphCodec.encode(graph)).setSaverDef(saver);
+        MetaGraphDef.newBuilder().setGraphDef(encode(graph)).setSaverDef(saver);
     for (String key : VARIABLE_LISTS) {
-      List<GraphVariable> variables = Variables.of(graph, key);
+      List<GraphVariable> variables =
+          Variables.of(graph, key).stream().filter(v -> some == null || some.contains(v)).toList();
       if (!variables.isEmpty()) {
         CollectionDef.BytesList.Builder list = CollectionDef.BytesList.newBuilder();
         variables.forEach(v -> list.addValue(encode(v)));

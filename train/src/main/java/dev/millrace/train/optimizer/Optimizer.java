@@ -10,7 +10,6 @@ import dev.millrace.ops.array.Const;
 import dev.millrace.train.Group;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializer;
-import dev.millrace.train.variable.Variables;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -22,7 +21,7 @@ import java.util.List;
  * <p>A method of optimization is a subclass: which slots it keeps and which update ops it adds. One
  * optimizer object serves one graph.
  */
-public abstract class Optimizer {
+public abstract class Optimizer implements Minimizer {
   private final String name;
   private final List<Hyper> hypers;
   private final Slots slots = new Slots();
@@ -43,15 +42,7 @@ public abstract class Optimizer {
     return slots;
   }
 
-  /**
-   * Adds all that one step of training needs; without {@code globalStep} (null) none is counted.
-   */
-  public final Node minimize(Scope scope, Output loss, GraphVariable globalStep) {
-    return applyGradients(
-        scope, computeGradients(scope, loss, Variables.trainable(scope.graph())), globalStep);
-  }
-
-  /** Adds the gradients of {@code loss} by each of {@code variables}. */
+  @Override
   public final List<GradientAndVariable> computeGradients(
       Scope scope, Output loss, List<GraphVariable> variables) {
     if (variables.isEmpty()) {
@@ -72,7 +63,7 @@ public abstract class Optimizer {
     return pairs;
   }
 
-  /** Adds the updates of the variables, and of {@code globalStep} unless null after them. */
+  @Override
   public final Node applyGradients(
       Scope scope, List<GradientAndVariable> pairs, GraphVariable globalStep) {
     List<GraphVariable> updated =

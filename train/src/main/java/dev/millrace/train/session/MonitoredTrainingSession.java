@@ -297,6 +297,8 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         for (SessionRunHook hook : hooks) {
           hook.end(session);
         }
+      } else {
+        hooks.forEach(h -> h.abandon(session, failure));
       }
     } finally {
       watch.close();

@@ -5,6 +5,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.array.NoOp;
 import dev.millrace.runtime.Session;
+import dev.millrace.train.GraphSummaries;
 import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.checkpoint.SaverOptions;
 import dev.millrace.train.variable.GraphVariable;
@@ -71,6 +72,8 @@ public record Scaffold(
         saver != null || !saverNeeded
             ? saver
             : Saver.of(scope, SaverOptions.DEFAULT.withSharded(true));
-    return new Scaffold(init, afterInitialize, localInit, s, summary);
+    Output merged =
+        summary != null ? summary : GraphSummaries.merged(scope.withDevice((String) null));
+    return new Scaffold(init, afterInitialize, localInit, s, merged);
   }
 }

@@ -1,12 +1,13 @@
 package dev.millrace.train.session;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.runtime.Session;
 
 /**
  * Something done around the steps of training, such as saving or logging. In the life of a training
  * session: {@link #begin} once, before the session exists; {@link #afterCreateSession} whenever a
  * session was made, also after a task was lost; {@link #beforeRun} and {@link #afterRun} around
- * every step; {@link #end} once, unless training failed.
+ * every step; {@link #end} once, or {@link #abandon} if training failed.
  *
  * <p>Threading: called by the thread that runs the steps.
  */
@@ -32,6 +33,9 @@ public interface SessionRunHook {
 
   /** Training has ended and the session still works. */
   default void end(Session session) {}
+
+  /** Training has failed and ends for good; the session may not work any more. */
+  default void abandon(Session session, MillraceException cause) {}
 
   /** What a step that takes long may be waiting for on behalf of this hook; null if nothing. */
   default String waitsFor() {

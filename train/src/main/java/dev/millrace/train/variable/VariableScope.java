@@ -9,10 +9,12 @@ import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Identity;
 import dev.millrace.ops.state.Assign;
 import dev.millrace.ops.state.VariableV2;
+import dev.millrace.storage.ShapeAndSlice;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GraphKeys;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -135,7 +137,7 @@ public final class VariableScope {
             "Variable '%s' does not exist, but is to be reused. Make it first, or use Reuse.AUTO.",
             full);
       }
-      return make(full, dtype, shape, "Initializer", initial);
+      return make(full, dtype, shape, "Initializer", initial, null);
     }
     if (reuse == Reuse.NEW) {
       throw MillraceException.invalid(
@@ -161,7 +163,42 @@ public final class VariableScope {
         value.dtype(),
         value.shape(),
         resource ? "Initializer" : null,
-        (s, dtype, shape) -> Const.of(s.withName("initial_value"), value));
+        (s, dtype, shape) -> Const.of(s.withName("initial_value"), value),
+        null);
+  }
+
+  /**
+   * The variable called {@code name} in this scope cut into parts, each a variable {@code
+   * name/part_0}, {@code name/part_1} and so on, placed on its own. In checkpoints they are slices
+   * of one tensor, so they can be restored in other parts or as a whole.
+   */
+  public PartitionedVariable partitioned(
+      String name, DType dtype, Shape shape, Initializer initial, Partitioner partitioner) {
+    String full = prefix + name;
+    List<PartitionedVariable.Piece> pieces =
+        PartitionedVariable.pieces(shape, partitioner.partition(shape, dtype));
+    List<GraphVariable> parts = new ArrayList<>();
+    for (int i = 0; i < pieces.size(); i++) {
+      PartitionedVariable.Piece piece = pieces.get(i);
+      String part = full + "/part_" + i;
+      GraphVariable old = Variables.find(graph(), part);
+      if (old != null && reuse == Reuse.NEW) {
+        throw MillraceException.invalid(
+            "Variable '%s' already exists (%s). Use another name, or Reuse.AUTO to share it.",
+            part, old);
+      }
+      parts.add(
+          old != null
+              ? old
+              : make(
+                  part,
+                  dtype,
+                  piece.shape(),
+                  "Initializer",
+                  initial,
+                  new VariablePart(full, new ShapeAndSlice(shape, piece.slice()))));
+    }
+    return new PartitionedVariable(full, dtype, shape, PartitionedVariable.axis(pieces), parts);
   }
 
   /**
@@ -169,7 +206,12 @@ public final class VariableScope {
    * variable will be, without a device of its own.
    */
   private GraphVariable make(
-      String name, DType dtype, Shape shape, String initialScope, Initializer initial) {
+      String name,
+      DType dtype,
+      Shape shape,
+      String initialScope,
+      Initializer initial,
+      VariablePart part) {
     Scope root = scope.withoutControlInputs().reopened(name + "/");
     boolean follows = root.isColocated();
     Scope placed = follows ? root : root.colocatedWith(name);
@@ -181,8 +223,8 @@ public final class VariableScope {
             shape);
     GraphVariable v =
         resource
-            ? resource(name, placed, follows, dtype, shape, value)
-            : reference(placed, dtype, shape, value);
+            ? resource(name, placed, follows, dtype, shape, value, part)
+            : reference(placed, dtype, shape, value, part);
     List<Object> all = graph().collection(collection);
     all.add(v);
     if (trainable) {
@@ -191,16 +233,23 @@ public final class VariableScope {
     return v;
   }
 
-  private GraphVariable reference(Scope placed, DType dtype, Shape shape, Output value) {
+  private GraphVariable reference(
+      Scope placed, DType dtype, Shape shape, Output value, VariablePart part) {
     Output ref = VariableV2.of(placed.asNode(), dtype, shape);
     Scope with = placed.colocatedWith(ref.node());
     Node assign = Assign.of(with.withName("Assign"), ref, value);
     Output read = Identity.of(with.withName("read"), ref);
-    return new GraphVariable(ref, read, value, assign, dtype, shape, trainable, null);
+    return new GraphVariable(ref, read, value, assign, dtype, shape, trainable, part);
   }
 
   private GraphVariable resource(
-      String name, Scope placed, boolean follows, DType dtype, Shape shape, Output value) {
+      String name,
+      Scope placed,
+      boolean follows,
+      DType dtype,
+      Shape shape,
+      Output value,
+      VariablePart part) {
     Output handle =
         placed
             .asNode()
@@ -225,6 +274,6 @@ public final class VariableScope {
             .add()
             .output();
     read.refineShape(shape);
-    return new GraphVariable(handle, read, value, assign, dtype, shape, trainable, null);
+    return new GraphVariable(handle, read, value, assign, dtype, shape, trainable, part);
   }
 }

@@ -14,12 +14,13 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.optimizer.GradientDescent;
-import dev.millrace.train.optimizer.Optimizer;
+import dev.millrace.train.optimizer.Minimizer;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 
 /** A line through the origin, {@code y = w x}, trained on {@code y = 3 x}: small and exact. */
 public final class LineModel {
@@ -32,11 +33,11 @@ public final class LineModel {
   public final Node train;
 
   public LineModel() {
-    this(new GradientDescent(.05f));
+    this(s -> s, new GradientDescent(.05f));
   }
 
-  public LineModel(Optimizer optimizer) {
-    scope = Scope.of(graph);
+  public LineModel(UnaryOperator<Scope> placement, Minimizer optimizer) {
+    scope = placement.apply(Scope.of(graph));
     step = GlobalStep.of(scope);
     w = VariableScope.of(scope).variable("w", Shape.scalar(), Initializers.zeros());
     x = Placeholder.of(scope.withName("x"), DType.FLOAT, Shape.of(-1));

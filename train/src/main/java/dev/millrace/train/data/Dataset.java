@@ -1,0 +1,74 @@
+package dev.millrace.train.data;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.Tensor;
+import java.util.function.Function;
+
+/**
+ * Where elements for training come from. A dataset is a description; {@link #elements} starts a
+ * passage. All that it does is determined by its seeds, so a passage can be continued in another
+ * process from a {@link Elements#position}.
+ *
+ * <p>Threading: immutable; any thread.
+ */
+public interface Dataset {
+  /** Starts a passage at the beginning. */
+  Elements elements();
+
+  /** How many numbers a position of this dataset has. */
+  int positionLength();
+
+  /** Each element replaced by what {@code function} makes of it, which takes it over. */
+  default Dataset map(Function<Tensor[], Tensor[]> function) {
+    return new Mapped(this, function);
+  }
+
+  /**
+   * Every {@code n}th element, beginning with number {@code i}: the shards 0 to n - 1 together have
+   * every element once.
+   */
+  default Dataset shard(int n, int i) {
+    if (n < 1 || i < 0 || i >= n) {
+      throw MillraceException.invalid(
+          "There is no shard %d of %d; shards are numbered from 0.", i, n);
+    }
+    return new Shard(this, n, i);
+  }
+
+  /**
+   * The elements in an order drawn from a buffer of {@code size} of them, another order in every
+   * repetition. With a buffer as large as the dataset, every order is equally likely.
+   */
+  default Dataset shuffle(int size, long seed) {
+    if (size < 1) {
+      throw MillraceException.invalid("A shuffle needs a buffer of at least 1, not %d.", size);
+    }
+    return new Shuffled(this, size, seed);
+  }
+
+  /** The dataset {@code times} times over; negative for without end. */
+  default Dataset repeat(long times) {
+    return new Repeated(this, times);
+  }
+
+  /** The dataset over and over without end. */
+  default Dataset repeat() {
+    return repeat(-1);
+  }
+
+  /** Elements stacked {@code size} at a time; a last batch of fewer is dropped if asked. */
+  default Dataset batch(int size, boolean dropRemainder) {
+    if (size < 1) {
+      throw MillraceException.invalid("A batch has at least 1 element, not %d.", size);
+    }
+    return new Batched(this, size, dropRemainder);
+  }
+
+  /** Elements made ahead of time by a thread of its own, at most {@code size} of them. */
+  default Dataset prefetch(int size) {
+    if (size < 1) {
+      throw MillraceException.invalid("At least 1 element is prefetched, not %d.", size);
+    }
+    return new Prefetched(this, size);
+  }
+}

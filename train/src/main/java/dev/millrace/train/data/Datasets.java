@@ -1,0 +1,91 @@
+package dev.millrace.train.data;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.storage.RecordReader;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.IntFunction;
+
+/** Where datasets begin: arrays, CSV, IDX and TFRecord files. */
+public final class Datasets {
+  private Datasets() {}
+
+  /**
+   * The rows of tensors that have equally many, such as images and labels. The tensors are borrowed
+   * for as long as the dataset is used.
+   */
+  public static Dataset rows(Tensor... tensors) {
+    if (tensors.length == 0) {
+      throw MillraceException.invalid("A dataset needs at least one tensor.");
+    }
+    long n = tensors[0].shape().rank() == 0 ? -1 : tensors[0].shape().dim(0);
+    for (Tensor t : tensors) {
+      if (t.shape().rank() == 0 || t.shape().dim(0) != n) {
+        throw MillraceException.invalid(
+            "The tensors of a dataset must have equally many rows; the first is %s, another is %s.",
+            tensors[0].shape(), t.shape());
+      }
+    }
+    return generated(
+        Math.toIntExact(n),
+        i -> {
+          Tensor[] element = new Tensor[tensors.length];
+          for (int c = 0; c < tensors.length; c++) {
+            element[c] = row(tensors[c], i);
+          }
+          return element;
+        });
+  }
+
+  /** {@code n} elements made by number, such as the results of a query. */
+  public static Dataset generated(int n, IntFunction<Tensor[]> element) {
+    return new Numbered(n, element);
+  }
+
+  private static Tensor row(Tensor t, int i) {
+    Shape shape = t.shape().slice(1, t.shape().rank());
+    if (!t.dtype().isPlain()) {
+      int n = Math.toIntExact(shape.elements());
+      Object[] objects = new Object[n];
+      System.arraycopy(t.objects(), i * n, objects, 0, n);
+      return Tensor.ofObjects(t.dtype(), shape, objects);
+    }
+    Tensor row = Tensor.allocate(t.dtype(), shape);
+    MemorySegment.copy(t.data(), i * row.byteSize(), row.data(), 0, row.byteSize());
+    return row;
+  }
+
+  /** The records of TFRecord files, each a string. */
+  public static Dataset records(List<Path> files, RecordReader.Compression compression) {
+    return new Records(List.copyOf(files), compression);
+  }
+
+  /** The lines of CSV files as numbers, one component per column. */
+  public static Dataset csv(List<Path> files, CsvFormat format) {
+    return new CsvLines(List.copyOf(files), format);
+  }
+
+  /** The rows of an IDX file, the form MNIST comes in, gzipped or not. */
+  public static Dataset idx(Path file) {
+    return rows(IdxFile.read(file));
+  }
+
+  /** The rows of two IDX files side by side: images and their labels. */
+  public static Dataset idx(Path images, Path labels) {
+    return rows(IdxFile.read(images), IdxFile.read(labels));
+  }
+
+  /** Serialised tf.Examples, as {@link #records} gives them, as the features asked for. */
+  public static Dataset examples(Dataset serialized, List<ExampleFeature> features) {
+    return serialized.map(element -> ExampleFeature.parse(element, features));
+  }
+
+  /** The types a feature can have. */
+  static boolean isFeatureType(DType t) {
+    return t == DType.FLOAT || t == DType.INT64 || t == DType.STRING;
+  }
+}

@@ -1,0 +1,34 @@
+package dev.millrace.train.data;
+
+import dev.millrace.tensor.Tensor;
+import java.util.function.IntFunction;
+
+/** Elements made by number. The position is the number of the next. */
+record Numbered(int size, IntFunction<Tensor[]> element) implements Dataset {
+  @Override
+  public int positionLength() {
+    return 1;
+  }
+
+  @Override
+  public Elements elements() {
+    return new Elements() {
+      private int next;
+
+      @Override
+      public Tensor[] next() {
+        return next < size ? element.apply(next++) : null;
+      }
+
+      @Override
+      public long[] position() {
+        return new long[] {next};
+      }
+
+      @Override
+      public void seek(long[] position) {
+        next = Math.toIntExact(position[0]);
+      }
+    };
+  }
+}

@@ -1,0 +1,218 @@
+package dev.millrace.train.job;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.queue.QueueAccess;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.session.SessionFactory;
+import dev.millrace.train.session.SessionRunHook;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How parameter servers learn that the job is over. Each has a queue of strings, {@code
+ * millrace_job_end}; every worker's last act is to put its last word into all of them: {@code
+ * worker/1 ok}, or {@code worker/1 failed: why}. A parameter server leaves when the chief, worker
+ * 0, is done, the others given a moment, and at once when the chief has failed.
+ */
+public final class JobEnd {
+  /** The name of the queue on each parameter server. */
+  public static final String QUEUE = "millrace_job_end";
+
+  private static final Logger LOG = LoggerFactory.getLogger(JobEnd.class);
+  private static final Duration LAST_WORD = Duration.ofSeconds(10);
+  private static final Duration REPORT = Duration.ofSeconds(60);
+
+  private JobEnd() {}
+
+  /** How a job ended: {@code cause} is null if well. */
+  public record Outcome(String cause) {
+    /** The exit code for a process of the job. */
+    public int exitCode() {
+      return cause == null ? 0 : 1;
+    }
+  }
+
+  private static Output queue(Scope scope, int psTask) {
+    return scope
+        .withDevice("/job:ps/task:" + psTask + "/device:CPU:0")
+        .withName(QUEUE)
+        .node("FIFOQueueV2")
+        .attr("component_types", List.of(DType.STRING))
+        .attr("shapes", List.of(Shape.scalar()))
+        .attr("capacity", -1)
+        .attr("shared_name", QUEUE)
+        .add()
+        .output();
+  }
+
+  /** What worker {@code index} of a job with these parameter servers says at its end. */
+  public static SessionRunHook hook(Scope scope, int psTasks, int index) {
+    return new LastWord(scope, psTasks, "worker/" + index);
+  }
+
+  private static final class LastWord implements SessionRunHook {
+    private final String worker;
+    private final Output word;
+    private final List<Node> say = new ArrayList<>();
+
+    LastWord(Scope outer, int psTasks, String worker) {
+      this.worker = worker;
+      Scope scope = Scope.of(outer.graph()).withSubScope("job_end");
+      word = Placeholder.of(scope.withName("word"), DType.STRING, Shape.scalar());
+      for (int i = 0; i < psTasks; i++) {
+        Output queue = queue(scope, i);
+        say.add(QueueAccess.enqueue(scope.colocatedWith(queue.node()), queue, List.of(word)));
+      }
+    }
+
+    @Override
+    public void end(Session session) {
+      say(session, worker + " ok");
+    }
+
+    @Override
+    public void abandon(Session session, MillraceException cause) {
+      say(session, worker + " failed: " + cause.getMessage());
+    }
+
+    /** One by one: a parameter server that is gone must not keep the others from hearing it. */
+    private void say(Session session, String text) {
+      try (Tensor t = Tensor.scalar(text)) {
+        for (Node node : say) {
+          try {
+            session.run(
+                Map.of(word, t),
+                List.of(),
+                List.of(node),
+                RunOptions.DEFAULT.withTimeout(LAST_WORD));
+          } catch (MillraceException e) {
+            LOG.warn("{} does not hear '{}': {}", node.device(), text, e.getMessage());
+          }
+        }
+      }
+    }
+  }
+
+  /**
+   * Waits, on parameter server {@code index}, for the end of the job.
+   *
+   * @param sessions sessions on this task's own server
+   * @param workers how many workers the job has
+   * @param grace how long the others have once the chief is done
+   */
+  public static Outcome await(
+      OpRegistry registry, SessionFactory sessions, int index, int workers, Duration grace) {
+    Graph graph = new Graph(registry);
+    Output queue = queue(Scope.of(graph), index);
+    Output next =
+        QueueAccess.dequeue(
+                Scope.of(graph).colocatedWith(queue.node()), queue, List.of(DType.STRING))
+            .output(0);
+    try (Session session = sessions.open(graph)) {
+      return new Roll(workers, grace).call(session, next);
+    }
+  }
+
+  /** Who is still there. */
+  private static final class Roll {
+    private final boolean[] gone;
+    private final Duration grace;
+    private long chiefDone;
+
+    Roll(int workers, Duration grace) {
+      this.gone = new boolean[workers];
+      this.grace = grace;
+    }
+
+    Outcome call(Session session, Output next) {
+      while (true) {
+        String word = listen(session, next);
+        if (word != null) {
+          LOG.info("Last word of {}", word);
+          String failure = hear(word);
+          if (failure != null) {
+            return new Outcome(failure);
+          }
+        }
+        List<String> missing = missing();
+        if (gone[0] && (missing.isEmpty() || System.nanoTime() - chiefDone > grace.toNanos())) {
+          if (!missing.isEmpty()) {
+            LOG.warn(
+                "The chief is done; {} did not say so within {} s.", missing, grace.toSeconds());
+          }
+          return new Outcome(null);
+        }
+        if (word == null && !gone[0]) {
+          LOG.info("Serving; the job ends when {} are done.", missing);
+        }
+      }
+    }
+
+    /** The next word; null if none came for a while. */
+    private String listen(Session session, Output next) {
+      Duration patience = gone[0] ? Duration.ofNanos(Math.max(1_000_000, left())) : REPORT;
+      try (Tensor t =
+          session
+              .run(Map.of(), List.of(next), List.of(), RunOptions.DEFAULT.withTimeout(patience))
+              .getFirst()) {
+        return t.stringValue();
+      } catch (MillraceException e) {
+        if (e.code() != Code.DEADLINE_EXCEEDED) {
+          throw e;
+        }
+        return null;
+      }
+    }
+
+    private long left() {
+      return grace.toNanos() - (System.nanoTime() - chiefDone);
+    }
+
+    /** Notes a last word; gives the cause if it ends the job in failure. */
+    private String hear(String word) {
+      int slash = word.indexOf('/');
+      int space = word.indexOf(' ');
+      int worker = -1;
+      try {
+        worker = Integer.parseInt(word.substring(slash + 1, Math.max(slash + 1, space)));
+      } catch (NumberFormatException e) {
+        // Reported below.
+      }
+      if (worker < 0 || worker >= gone.length) {
+        LOG.warn("'{}' is not a worker's last word; those read 'worker/1 ok'.", word);
+        return null;
+      }
+      gone[worker] = true;
+      if (worker > 0) {
+        return null;
+      }
+      chiefDone = System.nanoTime();
+      return word.endsWith(" ok") ? null : word;
+    }
+
+    private List<String> missing() {
+      List<String> names = new ArrayList<>();
+      for (int i = 0; i < gone.length; i++) {
+        if (!gone[i]) {
+          names.add("worker/" + i);
+        }
+      }
+      return names;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package dev.millrace.train.job;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.array.Const;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.session.Coordinator;
+import dev.millrace.train.session.SessionRunContext;
+import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.session.SessionRunValues;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A word by which any task asks all workers of a job to stop, such as when it is told to terminate:
+ * each ends after its step, and the chief saves. The word is a variable on the first parameter
+ * server that nobody has given a value; a task raises it by giving it one. Workers look twice a
+ * second, beside their steps.
+ *
+ * <p>Threading: {@link #raise} may be called by any thread.
+ */
+public final class StopRequest implements SessionRunHook {
+  /** The name of the variable. */
+  public static final String NAME = "millrace_stop_request";
+
+  private static final Logger LOG = LoggerFactory.getLogger(StopRequest.class);
+  private static final Duration PERIOD = Duration.ofMillis(500);
+  private static final RunOptions LIMIT = RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(10));
+
+  private final boolean chief;
+  private final Output raised;
+  private final Node raise;
+  private final Node clear;
+  private volatile Session session;
+  private volatile boolean seen;
+
+  /**
+   * Adds the nodes.
+   *
+   * @param device where the word is kept, such as {@code /job:ps/task:0}; empty for here
+   * @param chief whether this task clears what an earlier job left
+   */
+  public StopRequest(Scope outer, String device, boolean chief) {
+    this.chief = chief;
+    Scope graph = Scope.of(outer.graph());
+    Scope scope =
+        (device.isEmpty() ? graph : graph.withDevice(device)).withSubScope("stop_request");
+    Output handle =
+        scope
+            .withName(NAME)
+            .node("VarHandleOp")
+            .attr("shared_name", NAME)
+            .attr("dtype", DType.INT64)
+            .attr("shape", Shape.scalar())
+            .add()
+            .output();
+    raised = scope.node("VarIsInitializedOp").input(handle).add().output();
+    raise = scope.node("AssignVariableOp").input(handle).input(Const.of(scope, 1L)).add();
+    clear = scope.node("DestroyResourceOp").input(handle).add();
+  }
+
+  /** Asks all workers to stop. */
+  public void raise() {
+    seen = true;
+    Session s = session;
+    if (s != null) {
+      raiseIn(s);
+    }
+  }
+
+  /** Asks all workers to stop, through a session of the caller's on this graph. */
+  public void raiseIn(Session s) {
+    s.run(Map.of(), List.of(), List.of(raise), LIMIT);
+  }
+
+  @Override
+  public void afterCreateSession(Session s, Coordinator coordinator) {
+    if (chief && session == null) {
+      s.run(clear);
+    }
+    session = s;
+    if (seen) {
+      raiseIn(s);
+    }
+    coordinator.start("millrace-stop-request", () -> watch(s, coordinator));
+  }
+
+  private void watch(Session s, Coordinator coordinator) throws InterruptedException {
+    while (!seen && !coordinator.awaitStop(PERIOD)) {
+      try (Tensor t = s.run(Map.of(), List.of(raised), List.of(), LIMIT).getFirst()) {
+        if (t.booleanValue()) {
+          LOG.info("A task of the job asked all to stop.");
+          seen = true;
+        }
+      } catch (MillraceException e) {
+        // The steps will notice, and know better what to do.
+        LOG.debug("Cannot look for a request to stop: {}", e.getMessage());
+      }
+    }
+  }
+
+  @Override
+  public void afterRun(SessionRunContext context, SessionRunValues values) {
+    if (seen) {
+      context.requestStop();
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package dev.millrace.train.job;
+
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a process does when the system tells it to terminate (SIGTERM): it passes the word on, lets
+ * its work come to an end for a while, and then exits with the code of that work.
+ *
+ * <p>Threading: the request runs on a thread of the system's.
+ */
+public final class Termination {
+  private static final Logger LOG = LoggerFactory.getLogger(Termination.class);
+
+  /** The exit code of a process that was told to terminate and could not do so in peace. */
+  private static final int TERMINATED = 143;
+
+  private final CountDownLatch finished = new CountDownLatch(1);
+  private volatile int exitCode;
+  private volatile boolean requested;
+
+  /** From now on SIGTERM runs {@code request}, and the process has {@code grace} to finish. */
+  public static Termination install(Runnable request, Duration grace) {
+    Termination t = new Termination();
+    Runtime.getRuntime()
+        .addShutdownHook(
+            Thread.ofPlatform()
+                .name("millrace-termination")
+                .unstarted(() -> t.terminate(request, grace)));
+    return t;
+  }
+
+  private void terminate(Runnable request, Duration grace) {
+    if (finished.getCount() == 0) {
+      return;
+    }
+    requested = true;
+    LOG.info("Told to terminate: asking the job to save and stop.");
+    int code = TERMINATED;
+    try {
+      request.run();
+      if (finished.await(grace.toNanos(), TimeUnit.NANOSECONDS)) {
+        code = exitCode;
+      } else {
+        LOG.error("The job did not stop within {} s.", grace.toSeconds());
+      }
+    } catch (InterruptedException | RuntimeException e) {
+      LOG.error("The job could not be asked to stop: {}", e.getMessage());
+    }
+    Runtime.getRuntime().halt(code);
+  }
+
+  /** Whether the process was told to terminate. */
+  public boolean requested() {
+    return requested;
+  }
+
+  /** The work is done; the process may exit with this code. */
+  public void finished(int code) {
+    exitCode = code;
+    finished.countDown();
+  }
+}

@@ -1,0 +1,71 @@
+package dev.millrace.train.sync;
+
+import dev.millrace.runtime.Session;
+import dev.millrace.storage.EventWriter;
+import dev.millrace.train.session.Coordinator;
+import dev.millrace.train.session.SessionRunArgs;
+import dev.millrace.train.session.SessionRunContext;
+import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.session.SessionRunValues;
+import dev.millrace.train.variable.GraphVariable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Measures staleness where workers do not wait for each other: the updates that others made between
+ * two of this worker's steps are those it did not see when it computed the second.
+ */
+public final class StalenessHook implements SessionRunHook {
+  private static final Logger LOG = LoggerFactory.getLogger(StalenessHook.class);
+
+  private final GraphVariable step;
+  private final EventWriter events;
+  private final long everySteps;
+  private final Staleness staleness = new Staleness();
+  private long last = -1;
+
+  /** Logs at the end. */
+  public StalenessHook(GraphVariable globalStep) {
+    this(globalStep, null, 100);
+  }
+
+  /** Likewise, and writes the mean to {@code events} every so many of its steps. */
+  public StalenessHook(GraphVariable globalStep, EventWriter events, long everySteps) {
+    this.step = globalStep;
+    this.events = events;
+    this.everySteps = everySteps;
+  }
+
+  @Override
+  public void afterCreateSession(Session session, Coordinator coordinator) {
+    last = -1;
+  }
+
+  @Override
+  public SessionRunArgs beforeRun(SessionRunContext context) {
+    return SessionRunArgs.fetching(step.read());
+  }
+
+  @Override
+  public void afterRun(SessionRunContext context, SessionRunValues values) {
+    long now = values.value(step.read()).longValue();
+    if (last >= 0) {
+      staleness.add(Math.max(0, now - last - 1));
+      if (events != null && staleness.count() % everySteps == 0) {
+        events.addScalar("staleness/mean", (float) staleness.mean(), now);
+        events.addScalar("staleness/max", staleness.max(), now);
+      }
+    }
+    last = now;
+  }
+
+  @Override
+  public void end(Session session) {
+    LOG.info("This worker's gradients: {}.", staleness);
+  }
+
+  /** What was measured so far. */
+  public Staleness staleness() {
+    return staleness;
+  }
+}

@@ -1,0 +1,297 @@
+package dev.millrace.train.data;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import dev.millrace.base.MillraceException;
+import dev.millrace.proto.BytesList;
+import dev.millrace.proto.Example;
+import dev.millrace.proto.Feature;
+import dev.millrace.proto.Features;
+import dev.millrace.proto.FloatList;
+import dev.millrace.runtime.LocalSession;
+import dev.millrace.storage.RecordReader;
+import dev.millrace.storage.RecordWriter;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.hook.StopAtStepHook;
+import dev.millrace.train.session.LineModel;
+import dev.millrace.train.session.MonitoredTrainingSession;
+import dev.millrace.train.session.TrainingSettings;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.LongStream;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DatasetTest {
+  @TempDir Path folder;
+
+  private static Dataset numbers(int n) {
+    return Datasets.rows(Tensor.vector(LongStream.range(0, n).toArray()));
+  }
+
+  /** All values of the first component, batches one after the other. */
+  private static List<Long> values(Elements elements, int most) {
+    List<Long> found = new ArrayList<>();
+    while (found.size() < most) {
+      Tensor[] e = elements.next();
+      if (e == null) {
+        break;
+      }
+      for (int i = 0; i < e[0].elements(); i++) {
+        found.add(e[0].longAt(i));
+      }
+      Elements.release(e);
+    }
+    return found;
+  }
+
+  private static List<Long> values(Dataset d) {
+    try (Elements e = d.elements()) {
+      return values(e, Integer.MAX_VALUE);
+    }
+  }
+
+  private static List<Long> range(long n) {
+    return LongStream.range(0, n).boxed().toList();
+  }
+
+  @Test
+  void rowsComeInOrder() {
+    assertEquals(range(7), values(numbers(7)));
+  }
+
+  @Test
+  void shardsAreDisjointAndComplete() {
+    for (int n : new int[] {1, 2, 3, 11}) {
+      List<Long> all = new ArrayList<>();
+      for (int i = 0; i < n; i++) {
+        all.addAll(values(numbers(10).shard(n, i)));
+      }
+      Collections.sort(all);
+      assertEquals(range(10), all, n + " shards");
+    }
+  }
+
+  @Test
+  void shuffleGivesEveryElementOnceAndFollowsItsSeed() {
+    List<Long> a = values(numbers(50).shuffle(10, 1));
+    assertEquals(a, values(numbers(50).shuffle(10, 1)));
+    assertNotEquals(a, values(numbers(50).shuffle(10, 2)));
+    assertNotEquals(range(50), a);
+    assertEquals(50, new HashSet<>(a).size());
+  }
+
+  @Test
+  void repetitionsAreShuffledAnew() {
+    List<Long> twice = values(numbers(20).shuffle(20, 3).repeat(2));
+    List<Long> first = twice.subList(0, 20);
+    List<Long> second = twice.subList(20, 40);
+    assertNotEquals(first, second);
+    assertEquals(new HashSet<>(first), new HashSet<>(second));
+  }
+
+  @Test
+  void batchesHoldTheRest() {
+    try (Elements e = numbers(5).batch(2, false).elements()) {
+      assertEquals(Shape.of(2), e.next()[0].shape());
+      assertEquals(Shape.of(2), e.next()[0].shape());
+      assertEquals(Shape.of(1), e.next()[0].shape());
+      assertNull(e.next());
+    }
+    assertEquals(range(4), values(numbers(5).batch(2, true)));
+  }
+
+  @Test
+  void batchOfUnequalElementsIsRefused() {
+    Dataset uneven =
+        Datasets.generated(2, i -> new Tensor[] {Tensor.of(Shape.of(i + 1), new float[i + 1])});
+    try (Elements e = uneven.batch(2, false).elements()) {
+      MillraceException x = assertThrows(MillraceException.class, e::next);
+      assertTrue(x.getMessage().contains("differ in component 0"), x.getMessage());
+    }
+  }
+
+  @Test
+  void anyPositionCanBeGoneBackTo() {
+    Dataset d = numbers(23).shard(2, 1).shuffle(5, 7).repeat(3).batch(2, false).prefetch(3);
+    List<Long> all = values(d);
+    assertEquals(33, all.size());
+    for (int batches : new int[] {0, 1, 4, 6, 11, 16}) {
+      try (Elements e = d.elements();
+          Elements other = d.elements()) {
+        values(e, 2 * batches);
+        other.seek(e.position());
+        assertEquals(
+            all.subList(Math.min(33, 2 * batches), 33), values(other, 100), batches + " batches");
+      }
+    }
+  }
+
+  @Test
+  void failureInPrefetchIsThrownToTheReader() {
+    Dataset failing =
+        Datasets.generated(
+            3,
+            i -> {
+              if (i == 1) {
+                throw MillraceException.invalid("broken");
+              }
+              return new Tensor[] {Tensor.scalar((long) i)};
+            });
+    try (Elements e = failing.prefetch(2).elements()) {
+      assertEquals(0, e.next()[0].longValue());
+      assertEquals("broken", assertThrows(MillraceException.class, e::next).getMessage());
+    }
+  }
+
+  @Test
+  void emptyShardThatIsRepeatedSaysSo() {
+    try (Elements e = numbers(2).shard(3, 2).repeat().elements()) {
+      MillraceException x = assertThrows(MillraceException.class, e::next);
+      assertTrue(x.getMessage().contains("more shards than elements"), x.getMessage());
+    }
+  }
+
+  @Test
+  void csvFieldsBecomeTensors() throws IOException {
+    Path file = folder.resolve("a.csv");
+    Files.writeString(file, "x,n,name\n1.5,2,\"a, \"\"b\"\"\"\n\n-1,7,c\n");
+    Dataset d =
+        Datasets.csv(
+            List.of(file), CsvFormat.of(DType.FLOAT, DType.INT64, DType.STRING).withHeader());
+    try (Elements e = d.elements()) {
+      Tensor[] row = e.next();
+      assertEquals(1.5f, row[0].floatValue());
+      assertEquals(2, row[1].longValue());
+      assertEquals("a, \"b\"", row[2].stringValue());
+      assertEquals(-1f, e.next()[0].floatValue());
+      assertNull(e.next());
+    }
+    Files.writeString(file, "x,n,name\n1,two,c\n");
+    try (Elements e = d.elements()) {
+      MillraceException x = assertThrows(MillraceException.class, e::next);
+      assertTrue(
+          x.getMessage().endsWith("a.csv line 2: field 2 is 'two', which is not a int64."),
+          x.getMessage());
+    }
+  }
+
+  @Test
+  void recordsWithExamplesBecomeFeatures() {
+    List<Path> files = List.of(folder.resolve("a"), folder.resolve("b"));
+    int n = 0;
+    for (Path file : files) {
+      try (RecordWriter out = RecordWriter.create(file)) {
+        for (int i = 0; i < 3; i++, n++) {
+          Features.Builder f = Features.newBuilder();
+          f.putFeature(
+              "x",
+              Feature.newBuilder()
+                  .setFloatList(FloatList.newBuilder().addValue(n).addValue(-n))
+                  .build());
+          f.putFeature(
+              "name",
+              Feature.newBuilder()
+                  .setBytesList(BytesList.newBuilder().addValue(ByteString.copyFromUtf8("n" + n)))
+                  .build());
+          out.write(Example.newBuilder().setFeatures(f).build().toByteArray());
+        }
+      }
+    }
+    Dataset d =
+        Datasets.examples(
+            Datasets.records(files, RecordReader.Compression.NONE),
+            List.of(
+                ExampleFeature.of("name", DType.STRING, Shape.scalar()),
+                ExampleFeature.of("x", DType.FLOAT, Shape.of(2)),
+                new ExampleFeature("w", DType.INT64, Shape.scalar(), Tensor.scalar(5L))));
+    try (Elements e = d.elements();
+        Elements other = d.elements()) {
+      for (int i = 0; i < 4; i++) {
+        Tensor[] row = e.next();
+        assertEquals("n" + i, row[0].stringValue());
+        assertArrayEquals(new float[] {i, -i}, row[1].toFloats());
+        assertEquals(5, row[2].longValue());
+      }
+      other.seek(e.position());
+      assertEquals("n4", other.next()[0].stringValue());
+    }
+    Dataset wrong =
+        Datasets.examples(
+            Datasets.records(files, RecordReader.Compression.NONE),
+            List.of(ExampleFeature.of("y", DType.FLOAT, Shape.scalar())));
+    try (Elements e = wrong.elements()) {
+      MillraceException x = assertThrows(MillraceException.class, e::next);
+      assertTrue(x.getMessage().startsWith("An Example has no feature 'y'"), x.getMessage());
+    }
+  }
+
+  @Test
+  void idxFilesAreReadZippedOrNot() throws IOException {
+    Path file = folder.resolve("a.gz");
+    try (DataOutputStream out =
+        new DataOutputStream(new GZIPOutputStream(Files.newOutputStream(file)))) {
+      out.writeInt(0x00000c02);
+      out.writeInt(2);
+      out.writeInt(3);
+      for (int i = 0; i < 6; i++) {
+        out.writeInt(1000 * i);
+      }
+    }
+    try (Elements e = Datasets.idx(file).elements()) {
+      assertArrayEquals(new int[] {0, 1000, 2000}, e.next()[0].toInts());
+      assertArrayEquals(new int[] {3000, 4000, 5000}, e.next()[0].toInts());
+    }
+    Files.write(file, new byte[] {0, 0, 8, 1, 0, 0, 0, 9, 1});
+    assertTrue(
+        assertThrows(MillraceException.class, () -> Datasets.idx(file))
+            .getMessage()
+            .endsWith("is cut short."));
+  }
+
+  @Test
+  void trainingGoesOnWithTheDataThatFollows() {
+    List<Long> seen = new ArrayList<>();
+    for (int part = 0; part < 2; part++) {
+      LineModel m = new LineModel();
+      Dataset d = numbers(9).shuffle(4, 1).repeat().batch(2, true);
+      try (Elements input = d.elements()) {
+        TrainingSettings settings =
+            TrainingSettings.DEFAULT
+                .withFolder(folder)
+                .withLogEverySteps(0)
+                .withHooks(
+                    new InputPosition(m.scope, d, input, 0, 1), StopAtStepHook.after(m.step, 6));
+        try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+          s.loop(
+              t -> {
+                Tensor[] batch = input.next();
+                seen.add(batch[0].longAt(0));
+                seen.add(batch[0].longAt(1));
+                t.run(Map.of(m.x, Tensor.vector(.1f, .2f)), List.of(), List.of(m.train));
+              });
+        }
+      }
+    }
+    Dataset d = numbers(9).shuffle(4, 1).repeat().batch(2, true);
+    try (Elements once = d.elements()) {
+      assertEquals(values(once, 24), seen);
+    }
+  }
+}

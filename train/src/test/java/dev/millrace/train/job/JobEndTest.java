@@ -1,0 +1,138 @@
+package dev.millrace.train.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.optimizer.GradientDescent;
+import dev.millrace.train.session.LineModel;
+import dev.millrace.train.session.MonitoredTrainingSession;
+import dev.millrace.train.session.SmallCluster;
+import dev.millrace.train.session.TrainingSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class JobEndTest {
+  @TempDir Path folder;
+
+  /** A worker of asynchronous training that can be asked to stop. */
+  private static final class Worker {
+    final LineModel model;
+    final StopRequest stop;
+    final MonitoredTrainingSession session;
+
+    Worker(SmallCluster cluster, int index, Path folder) {
+      model = new LineModel(cluster.placementOf(index), new GradientDescent(.01f));
+      stop = new StopRequest(model.scope, "/job:ps/task:0", index == 0);
+      session =
+          MonitoredTrainingSession.start(
+              model.scope,
+              cluster.sessionsOf(index),
+              TrainingSettings.DEFAULT
+                  .withLogEverySteps(0)
+                  .withMaxWait(Duration.ofSeconds(60))
+                  .withChief(index == 0)
+                  .withFolder(index == 0 ? folder : null)
+                  .withHooks(stop, JobEnd.hook(model.scope, 2, index)));
+    }
+  }
+
+  private static List<CompletableFuture<JobEnd.Outcome>> serve(
+      SmallCluster cluster, int workers, Duration grace) {
+    List<CompletableFuture<JobEnd.Outcome>> outcomes = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      int index = i;
+      outcomes.add(
+          CompletableFuture.supplyAsync(
+              () ->
+                  JobEnd.await(
+                      StandardOps.registry(), cluster.sessionsOfPs(index), index, workers, grace)));
+    }
+    return outcomes;
+  }
+
+  @Test
+  void parameterServersLeaveWhenAllWorkersAreDone() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(2, 2)) {
+      var outcomes = serve(cluster, 2, Duration.ofSeconds(60));
+      Worker chief = new Worker(cluster, 0, null);
+      Worker other = new Worker(cluster, 1, null);
+      chief.model.step(chief.session);
+      chief.session.close();
+      other.model.step(other.session);
+      assertFalse(outcomes.getFirst().isDone());
+      other.session.close();
+      for (var o : outcomes) {
+        assertEquals(0, o.get(30, TimeUnit.SECONDS).exitCode());
+      }
+    }
+  }
+
+  @Test
+  void failureOfTheChiefIsTheOutcome() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(2, 2)) {
+      var outcomes = serve(cluster, 2, Duration.ofSeconds(60));
+      Worker chief = new Worker(cluster, 0, null);
+      assertThrows(
+          MillraceException.class,
+          () ->
+              chief.session.loop(
+                  s -> {
+                    throw new MillraceException(Code.INVALID_ARGUMENT, "no such file");
+                  }));
+      chief.session.close();
+      for (var o : outcomes) {
+        JobEnd.Outcome outcome = o.get(30, TimeUnit.SECONDS);
+        assertEquals(1, outcome.exitCode());
+        assertEquals("worker/0 failed: no such file", outcome.cause());
+      }
+    }
+  }
+
+  @Test
+  void workerThatSaysNothingIsWaitedForOnlyAWhile() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(2, 2)) {
+      var outcomes = serve(cluster, 2, Duration.ofMillis(200));
+      Worker chief = new Worker(cluster, 0, null);
+      chief.session.close();
+      for (var o : outcomes) {
+        assertEquals(0, o.get(30, TimeUnit.SECONDS).exitCode());
+      }
+    }
+  }
+
+  @Test
+  void anyTaskCanStopTheJobWithOneSave() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(2, 2)) {
+      Worker chief = new Worker(cluster, 0, folder);
+      Worker other = new Worker(cluster, 1, null);
+      CompletableFuture<Void> training =
+          CompletableFuture.runAsync(
+              () -> {
+                try (MonitoredTrainingSession s = chief.session) {
+                  s.loop(chief.model::step);
+                }
+              });
+      other.model.step(other.session);
+      other.stop.raise();
+      training.get(60, TimeUnit.SECONDS);
+      assertTrue(
+          other.model.stepOf(other.session.raw()) > 1, "the chief made no step before the end");
+      assertEquals(
+          folder.resolve("model.ckpt-" + other.model.stepOf(other.session.raw())),
+          CheckpointFolder.latest(folder).orElseThrow());
+      other.session.close();
+    }
+  }
+}

@@ -1,0 +1,89 @@
+package dev.millrace.train.session;
+
+import dev.millrace.cluster.ClusterSession;
+import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.Server;
+import dev.millrace.cluster.TaskId;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.proto.ConfigProto;
+import dev.millrace.train.ReplicaDeviceSetter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+
+/** Parameter servers and workers in this process, talking over loopback. */
+public final class SmallCluster implements AutoCloseable {
+  private final int psTasks;
+  private final ClusterSpec spec;
+  private final List<Server> servers = new ArrayList<>();
+  private final List<Server> workers = new ArrayList<>();
+
+  public SmallCluster(int psTasks, int workerTasks) {
+    this.psTasks = psTasks;
+    List<String> ports = freePorts(psTasks + workerTasks);
+    spec =
+        ClusterSpec.of(
+            Map.of(
+                "ps", ports.subList(0, psTasks), "worker", ports.subList(psTasks, ports.size())));
+    for (TaskId task : spec.tasks()) {
+      Server server = Server.start(spec, task, StandardOps.registry());
+      servers.add(server);
+      if (task.job().equals("worker")) {
+        workers.add(server);
+      }
+    }
+  }
+
+  private static List<String> freePorts(int n) {
+    List<ServerSocket> open = new ArrayList<>();
+    try {
+      for (int i = 0; i < n; i++) {
+        open.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
+      }
+      List<String> addresses = open.stream().map(s -> "localhost:" + s.getLocalPort()).toList();
+      for (ServerSocket s : open) {
+        s.close();
+      }
+      return addresses;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Sessions of worker {@code i}, which see the parameter servers and itself. */
+  public SessionFactory sessionsOf(int i) {
+    ConfigProto config =
+        ConfigProto.newBuilder()
+            .addDeviceFilters("/job:ps")
+            .addDeviceFilters("/job:worker/task:" + i)
+            .build();
+    return graph -> new ClusterSession(graph, workers.get(i).target(), config);
+  }
+
+  /** Sessions of parameter server {@code i}. */
+  public SessionFactory sessionsOfPs(int i) {
+    ConfigProto config =
+        ConfigProto.newBuilder()
+            .addDeviceFilters("/job:ps/task:0")
+            .addDeviceFilters("/job:ps/task:" + i)
+            .build();
+    String target = servers.get(i).target();
+    return graph -> new ClusterSession(graph, target, config);
+  }
+
+  /** Variables on the parameter servers, all else on worker {@code i}. */
+  public UnaryOperator<Scope> placementOf(int i) {
+    return s -> s.withDevice(ReplicaDeviceSetter.of(psTasks, "/job:worker/task:" + i));
+  }
+
+  @Override
+  public void close() {
+    servers.reversed().forEach(Server::close);
+  }
+}
