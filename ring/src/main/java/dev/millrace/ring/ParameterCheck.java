@@ -5,6 +5,9 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.collective.Ring;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.session.SessionRunContext;
+import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.session.SessionRunValues;
 import dev.millrace.train.variable.GraphVariable;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,13 +16,16 @@ import java.util.zip.CRC32C;
 
 /**
  * Makes sure that all ranks still have the same variables, by comparing hashes of their bits every
- * so many steps. Ranks that drift apart unnoticed, because one applies something the others do not,
- * train nothing.
+ * so many steps: as a hook of a training session, or where a program says. Ranks that drift apart
+ * unnoticed, because one applies something the others do not, train nothing.
  */
-public final class ParameterCheck {
+public final class ParameterCheck implements SessionRunHook {
   private final Ring ring;
   private final List<GraphVariable> variables;
   private final int everySteps;
+
+  /** Counted here as a hook, the same on all ranks. */
+  private long steps;
 
   /** Checks these variables at every step that {@code everySteps} divides. */
   public ParameterCheck(Ring ring, List<GraphVariable> variables, int everySteps) {
@@ -54,6 +60,11 @@ public final class ParameterCheck {
         Tensor all = ring.allGather("parameter check", mine)) {
       compare(all.toLongs(), step);
     }
+  }
+
+  @Override
+  public void afterRun(SessionRunContext context, SessionRunValues values) {
+    afterStep(context.session(), ++steps);
   }
 
   private void compare(long[] hashes, long step) {
