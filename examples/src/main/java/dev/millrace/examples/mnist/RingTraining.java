@@ -11,32 +11,40 @@ import dev.millrace.ring.LearningRateScaling;
 import dev.millrace.ring.MetricAverage;
 import dev.millrace.ring.ParameterCheck;
 import dev.millrace.ring.RingOps;
-import dev.millrace.ring.VariableBroadcast;
+import dev.millrace.ring.RingSettings;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
+import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.layers.Losses;
 import dev.millrace.train.layers.Metrics;
 import dev.millrace.train.optimizer.GradientDescent;
+import dev.millrace.train.session.MonitoredTrainingSession;
+import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.VariableScope;
 import dev.millrace.train.variable.Variables;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The digits learnt by several processes without a parameter server. Every process runs this
  * program, under {@code millrace launch -np 4 -- java ... RingTraining}, under {@code mpirun -np 4
  * java ...} or alone:
  *
- * <pre>RingTraining [--model mlp] [--steps 1000] [--batch-size 100] [--learning-rate 0.05]</pre>
+ * <pre>
+ * RingTraining [--model mlp] [--steps 1000] [--batch-size 100] [--learning-rate 0.05] [--folder F]
+ * </pre>
  *
  * <p>The steps are shared out: {@code n} ranks do one {@code n}-th of them each, on batches that
- * together are {@code n} times as large.
+ * together are {@code n} times as large. Rank 0 keeps checkpoints in the folder, and training goes
+ * on from there.
  */
 public final class RingTraining {
   private static final int WARM_UP_STEPS = 50;
@@ -46,6 +54,8 @@ public final class RingTraining {
   private final Ring ring;
   private final long steps;
   private final int batchSize;
+  private final Path folder;
+  private final Scope scope;
 
   private final Output images;
   private final Output labels;
@@ -53,15 +63,14 @@ public final class RingTraining {
   private final Output accuracy;
   private final GraphVariable step;
   private final Node train;
-  private final Node initialize;
-  private final Node broadcast;
 
   private RingTraining(Ring ring, Map<String, String> options) {
     this.ring = ring;
     this.steps = Long.parseLong(options.get("--steps")) / ring.size();
     this.batchSize = Integer.parseInt(options.get("--batch-size"));
     float rate = Float.parseFloat(options.get("--learning-rate"));
-    Scope scope = Scope.of(RingOps.newGraph(ring));
+    this.folder = options.get("--folder").isEmpty() ? null : Path.of(options.get("--folder"));
+    this.scope = Scope.of(RingOps.newGraph(ring));
     VariableScope model = VariableScope.of(scope);
     images = Placeholder.of(scope, DType.FLOAT, Shape.of(-1, MnistData.PIXELS));
     labels = Placeholder.of(scope, DType.INT64, Shape.of(-1));
@@ -72,8 +81,6 @@ public final class RingTraining {
     Output warmedUp = LearningRateScaling.warmUp(scope, ring, rate, step, WARM_UP_STEPS);
     train =
         new DistributedOptimizer(ring, new GradientDescent(warmedUp)).minimize(scope, loss, step);
-    initialize = Variables.initializer(scope);
-    broadcast = VariableBroadcast.of(scope, 0);
   }
 
   private static Network network(String name) {
@@ -104,6 +111,7 @@ public final class RingTraining {
   private static Map<String, String> options(String[] args) {
     Map<String, String> options = new java.util.TreeMap<>();
     options.put("--model", "mlp");
+    options.put("--folder", "");
     options.putAll(Map.of("--steps", "1000", "--batch-size", "100", "--learning-rate", "0.05"));
     for (int i = 0; i < args.length; i += 2) {
       if (i + 1 == args.length || options.replace(args[i], args[i + 1]) == null) {
@@ -115,36 +123,39 @@ public final class RingTraining {
   }
 
   private void run() {
-    try (Session session = new LocalSession(images.node().graph())) {
-      session.run(initialize);
-      session.run(broadcast);
+    List<GraphVariable> all = Variables.global(scope.graph());
+    TrainingSettings settings =
+        RingSettings.of(ring, scope, TrainingSettings.DEFAULT.withFolder(folder))
+            .withHooks(
+                StopAtStepHook.at(step, steps), new ParameterCheck(ring, all, CHECK_EVERY_STEPS));
+    try (MonitoredTrainingSession session =
+        MonitoredTrainingSession.start(scope, LocalSession::new, settings)) {
       train(session);
-      double accuracy = MetricAverage.of(ring, "accuracy", evaluate(session));
+      double mean = MetricAverage.of(ring, "accuracy", evaluate(session.raw()));
       if (ring.rank() == 0) {
         System.out.printf(
-            Locale.ROOT, "%d ranks, test accuracy %.2f %%%n", ring.size(), accuracy * 100);
+            Locale.ROOT, "%d ranks, test accuracy %.2f %%%n", ring.size(), mean * 100);
       }
     }
   }
 
-  private void train(Session session) {
+  private void train(MonitoredTrainingSession session) {
     MnistData.Batches batches = MnistData.train(null).batches(batchSize, 1 + ring.rank());
-    Session.Callable call =
-        session.makeCallable(List.of(images, labels), List.of(loss), List.of(train));
-    ParameterCheck check =
-        new ParameterCheck(ring, Variables.global(images.node().graph()), CHECK_EVERY_STEPS);
     Progress progress = new Progress(System.out, steps);
-    for (long done = 1; done <= steps; done++) {
-      Tensor[] batch = batches.next();
-      Tensor own = call.run(batch)[0];
-      if (ring.rank() == 0) {
-        progress.step(done, own.doubleValue());
-      }
-      batch[0].close();
-      batch[1].close();
-      own.close();
-      check.afterStep(session, done);
-    }
+    AtomicLong done = new AtomicLong(session.raw().fetch(step.read()).longValue());
+    session.loop(
+        s -> {
+          Tensor[] batch = batches.next();
+          Map<Output, Tensor> feeds = Map.of(images, batch[0], labels, batch[1]);
+          try (Tensor own = s.run(feeds, List.of(loss), List.of(train)).getFirst()) {
+            done.incrementAndGet();
+            if (ring.rank() == 0) {
+              progress.step(done.get(), own.doubleValue());
+            }
+          }
+          batch[0].close();
+          batch[1].close();
+        });
     if (ring.rank() == 0) {
       progress.end();
     }
