@@ -52,9 +52,7 @@ final class ClusterFlags {
 
   /** Whether a cluster is described at all. */
   boolean hasCluster() {
-    return !jobs.isEmpty()
-        || psHosts != null && !psHosts.isEmpty()
-        || workerHosts != null && !workerHosts.isEmpty();
+    return !jobs.isEmpty() || isSet(psHosts) || isSet(workerHosts) || tfConfig != null;
   }
 
   ClusterSpec cluster() {

@@ -23,6 +23,7 @@ import picocli.CommandLine.ScopeType;
       TrainCommand.class,
       ServerCommand.class,
       LaunchCommand.class,
+      KubernetesCommand.class,
       StatusCommand.class,
       DoctorCommand.class,
       CheckpointCommand.class,
@@ -85,6 +86,7 @@ public final class Millrace implements Runnable {
         .setOut(out)
         .setErr(err)
         .registerConverter(Network.class, new Choice<>(Network.class))
+        .registerConverter(Mode.class, new Choice<>(Mode.class))
         .registerConverter(Method.class, new Choice<>(Method.class))
         .setUsageHelpLongOptionsMaxWidth(34)
         .setParameterExceptionHandler((e, unused) -> Complaint.wrongUse(e, top.verbose))

@@ -19,6 +19,13 @@ public final class Json {
     return j.text.toString();
   }
 
+  /** The text of a value on one line. */
+  public static String compact(Object value) {
+    Json j = new Json();
+    j.value(value, "");
+    return j.text.toString();
+  }
+
   /** A string in quotes, as both JSON and YAML read it. */
   static String quoted(String s) {
     StringBuilder b = new StringBuilder("\"");
@@ -41,7 +48,7 @@ public final class Json {
     return b.append('"').toString();
   }
 
-  /** Appends a value; {@code line} begins a line at the level of the value. */
+  /** Appends a value; {@code line} begins a line at its level and is empty if all is one line. */
   private void value(Object value, String line) {
     switch (value) {
       case null -> text.append("null");
@@ -54,9 +61,10 @@ public final class Json {
         text.append('{');
         while (entries.hasNext()) {
           Map.Entry<?, ?> e = entries.next();
-          text.append(line).append("  ").append(quoted(String.valueOf(e.getKey()))).append(": ");
-          value(e.getValue(), line + "  ");
-          text.append(entries.hasNext() ? "," : line);
+          begin(line);
+          text.append(quoted(String.valueOf(e.getKey()))).append(": ");
+          value(e.getValue(), deeper(line));
+          end(entries.hasNext(), line);
         }
         text.append('}');
       }
@@ -64,13 +72,25 @@ public final class Json {
         Iterator<?> items = list.iterator();
         text.append('[');
         while (items.hasNext()) {
-          text.append(line).append("  ");
-          value(items.next(), line + "  ");
-          text.append(items.hasNext() ? "," : line);
+          begin(line);
+          value(items.next(), deeper(line));
+          end(items.hasNext(), line);
         }
         text.append(']');
       }
       default -> text.append(quoted(value.toString()));
     }
+  }
+
+  private void begin(String line) {
+    text.append(deeper(line));
+  }
+
+  private void end(boolean more, String line) {
+    text.append(more ? line.isEmpty() ? ", " : "," : line);
+  }
+
+  private static String deeper(String line) {
+    return line.isEmpty() ? "" : line + "  ";
   }
 }
