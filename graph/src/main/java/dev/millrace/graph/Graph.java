@@ -157,6 +157,11 @@ public final class Graph {
     if (node.input(input) != null) {
       throw MillraceException.invalid("Input %d of '%s' is connected already.", input, node.name());
     }
+    if (source.node().op().role() != Op.Role.NEXT_ITERATION) {
+      throw MillraceException.invalid(
+          "An edge from '%s' back into '%s' would be a cycle; only NextIteration may lead back.",
+          source.name(), node.name());
+    }
     if (source.dtype() != node.output(0).dtype()) {
       throw MillraceException.invalid(
           "The back edge from '%s' into '%s' is %s; the loop variable is %s.",

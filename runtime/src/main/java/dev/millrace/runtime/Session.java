@@ -10,7 +10,8 @@ import java.util.Map;
  * Runs parts of a graph. The graph may grow between runs.
  *
  * <p>Threading: any number of runs at once, from any threads. After {@link #close} runs in flight
- * end with CANCELLED and new ones are refused.
+ * end with CANCELLED and new ones are refused. A run that waits, for a queue perhaps, ends with
+ * CANCELLED when its thread is interrupted.
  */
 public interface Session extends AutoCloseable {
   /**

@@ -24,8 +24,11 @@ public record AttrSpec(
 
   /** What is wrong with {@code value}, or null if nothing is. */
   String complaint(AttrValue value) {
-    if (value instanceof AttrValue.Placeholder || value instanceof AttrValue.Opaque) {
-      return null;
+    if (value instanceof AttrValue.Placeholder p) {
+      return "is left open for '" + p.name() + "'; only a function's body may do that";
+    }
+    if (value instanceof AttrValue.Opaque) {
+      return "has a value of a kind or type that is not known here; needed is " + kind;
     }
     if (isList()) {
       if (!(value instanceof AttrValue.Many many)) {

@@ -152,6 +152,15 @@ public enum VariableKind {
    * never wait in a circle.
    */
   public final void updateAll(Variable[] variables, boolean rows, Consumer<Tensor[]> change) {
+    if (variables.length == 1) {
+      Consumer<Tensor> only = t -> change.accept(new Tensor[] {t});
+      if (rows) {
+        updateRows(variables[0], only);
+      } else {
+        update(variables[0], only);
+      }
+      return;
+    }
     Integer[] order = new Integer[variables.length];
     Arrays.setAll(order, i -> i);
     Arrays.sort(

@@ -1,6 +1,7 @@
 package dev.millrace.runtime.exec;
 
 import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.op.KernelContext;
@@ -181,6 +182,12 @@ abstract class GraphRun implements KernelContext {
     long now = System.nanoTime();
     long since = idleSince == 0 ? now : idleSince;
     LockSupport.parkNanos(this, REPORT_NANOS);
+    if (thread.isInterrupted() && !step.hasFailed()) {
+      step.fail(
+          new MillraceException(
+              Code.CANCELLED,
+              "Step " + step.id() + " was cancelled: the thread that ran it was interrupted."));
+    }
     if (!anyCompleted && System.nanoTime() - since > REPORT_NANOS) {
       LOG.info(
           "Step {} has waited {} s for {}.",

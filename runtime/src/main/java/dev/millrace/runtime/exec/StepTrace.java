@@ -1,8 +1,12 @@
 package dev.millrace.runtime.exec;
 
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * What ran in a step, when and for how long, for timelines.
@@ -31,5 +35,44 @@ public final class StepTrace {
   /** The executions so far, in the order in which they ended. */
   public synchronized List<Entry> entries() {
     return List.copyOf(entries);
+  }
+
+  /**
+   * The step as a trace in Chrome's JSON format, which chrome://tracing and Perfetto show: a
+   * process for each device, in it a row for each thread.
+   */
+  public String toChromeTrace() {
+    Map<String, Integer> devices = new LinkedHashMap<>();
+    Map<String, Integer> threads = new LinkedHashMap<>();
+    StringBuilder json = new StringBuilder("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+    String separator = "";
+    for (Entry e : entries()) {
+      int device = devices.computeIfAbsent(e.device, _ -> devices.size());
+      int thread = threads.computeIfAbsent(e.thread, _ -> threads.size());
+      json.append(separator)
+          .append("{\"ph\":\"X\",\"cat\":\"Op\",\"name\":")
+          .append(quoted(e.node.op().name()))
+          .append(",\"pid\":" + device + ",\"tid\":" + thread)
+          .append(",\"ts\":" + micros(e.startNanos) + ",\"dur\":" + micros(e.durationNanos))
+          .append(",\"args\":{\"name\":" + quoted(e.node.name()) + ",\"inputs\":")
+          .append(quoted(e.node.inputs().stream().map(Output::inputName).toList().toString()))
+          .append("}}");
+      separator = ",\n";
+    }
+    for (Map.Entry<String, Integer> d : devices.entrySet()) {
+      json.append(separator)
+          .append("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + d.getValue())
+          .append(",\"args\":{\"name\":" + quoted(d.getKey()) + "}}");
+      separator = ",\n";
+    }
+    return json.append("]}").toString();
+  }
+
+  private static String micros(long nanos) {
+    return BigDecimal.valueOf(nanos, 3).toPlainString();
+  }
+
+  private static String quoted(String s) {
+    return '"' + s.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
   }
 }

@@ -1,0 +1,168 @@
+package dev.millrace.runtime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.ops.array.Const;
+import dev.millrace.ops.array.Identity;
+import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.math.Arithmetic;
+import dev.millrace.ops.math.MatMul;
+import dev.millrace.ops.state.VariableV2;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** What a caller gets to read who has made a mistake: what, where, found against needed. */
+class BadInputTest {
+  private final Scope scope = Scope.of(StandardOps.newGraph());
+
+  private static void refused(Code code, Executable mistake, String... words) {
+    MillraceException e = assertThrows(MillraceException.class, mistake);
+    assertEquals(code, e.code(), e::getMessage);
+    for (String word : words) {
+      assertTrue(e.getMessage().contains(word), () -> "'" + word + "' is not in: " + e);
+    }
+  }
+
+  private Output placeholder(String name, long... dims) {
+    return Placeholder.of(scope.withName(name), DType.FLOAT, Shape.of(dims));
+  }
+
+  @Test
+  void aWrongShapeIsRefusedWhereTheGraphIsBuilt() {
+    Output a = placeholder("a", 64, 784);
+    Output b = placeholder("b", 10, 784);
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> MatMul.of(scope.withName("dense/matmul"), a, b),
+        "MatMul 'dense/matmul'",
+        "[64,784]",
+        "[10,784]",
+        "transpose_b=true");
+  }
+
+  @Test
+  void aWrongTypeIsRefusedWhereTheGraphIsBuilt() {
+    Output a = placeholder("a", 2);
+    Output n = Const.of(scope.withName("n"), 3);
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> Arithmetic.add(scope.withName("sum"), a, n),
+        "AddV2 'sum'",
+        "must be float",
+        "'n:0' is int32",
+        "Cast");
+  }
+
+  @Test
+  void anUnknownOpIsNamedWithTheClosest() {
+    refused(
+        Code.NOT_FOUND,
+        () -> scope.withName("act1").node("Rleu"),
+        "No op 'Rleu'",
+        "'act1'",
+        "Relu");
+  }
+
+  @Test
+  void aWrongShapeThatOnlyTheStepKnowsNamesTheNode() {
+    Output a = placeholder("a", -1, -1);
+    Output y = MatMul.of(scope.withName("y"), a, a);
+    try (Session session = new LocalSession(scope.graph())) {
+      refused(
+          Code.INVALID_ARGUMENT,
+          () -> session.fetch(y, Map.of(a, Tensor.of(Shape.of(2, 3), new float[6]))),
+          "[2,3]",
+          "node y");
+    }
+  }
+
+  @Test
+  void aMissingFeedIsNamed() {
+    Output a = placeholder("images", 2);
+    Output y = Arithmetic.add(scope.withName("y"), a, a);
+    try (Session session = new LocalSession(scope.graph())) {
+      refused(Code.INVALID_ARGUMENT, () -> session.fetch(y), "images");
+    }
+  }
+
+  @Test
+  void aFeedOfTheWrongTypeIsNamed() {
+    Output a = placeholder("a", 2);
+    Output y = Arithmetic.add(scope.withName("y"), a, a);
+    try (Session session = new LocalSession(scope.graph())) {
+      refused(
+          Code.INVALID_ARGUMENT,
+          () -> session.fetch(y, Map.of(a, Tensor.vector(1L, 2L))),
+          "int64",
+          "'a:0'",
+          "float");
+    }
+  }
+
+  @Test
+  void anUninitializedVariableIsNamed() {
+    Output v = VariableV2.of(scope.withName("weights"), DType.FLOAT, Shape.of(2));
+    Output y = Identity.of(scope.withName("read"), v);
+    try (Session session = new LocalSession(scope.graph())) {
+      refused(
+          Code.FAILED_PRECONDITION,
+          () -> session.fetch(y),
+          "Attempting to use uninitialized value weights",
+          "node read");
+    }
+  }
+
+  @Test
+  void aCycleIsNamed() {
+    Output enter = Placeholder.of(scope.withName("start"), DType.INT32, Shape.scalar());
+    var merge =
+        scope.withName("head").node("Merge").inputs(java.util.Arrays.asList(enter, null)).add();
+    Output next = Arithmetic.add(scope.withName("next"), merge.output(0), enter);
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> scope.graph().connectBackEdge(merge, 1, next),
+        "'head'",
+        "'next",
+        "NextIteration");
+  }
+
+  @Test
+  void nothingToRunIsRefused() {
+    try (Session session = new LocalSession(scope.graph())) {
+      refused(
+          Code.INVALID_ARGUMENT,
+          () -> session.run(Map.of(), List.of(), List.of()),
+          "at least one target");
+    }
+  }
+
+  @Test
+  void aNodeOfAnotherGraphIsRefused() {
+    Output other = Const.of(Scope.of(StandardOps.newGraph()).withName("stranger"), 1f);
+    try (Session session = new LocalSession(scope.graph())) {
+      refused(Code.INVALID_ARGUMENT, () -> session.fetch(other), "'stranger'", "another graph");
+    }
+  }
+
+  @Test
+  void theWrongNumberOfValuesForACallableIsRefused() {
+    Output a = placeholder("a", 2);
+    Output y = Arithmetic.add(scope.withName("y"), a, a);
+    try (Session session = new LocalSession(scope.graph())) {
+      Session.Callable c = session.makeCallable(List.of(a), List.of(y), List.of());
+      refused(Code.INVALID_ARGUMENT, c::run, "takes 1 values", "a:0", "0 were given");
+    }
+  }
+}
