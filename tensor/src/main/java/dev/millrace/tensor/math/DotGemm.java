@@ -4,7 +4,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
@@ -39,6 +38,7 @@ final class DotGemm {
       long cAt,
       long cStride,
       boolean add) {
+    int whole = S.loopBound(k);
     for (int i = 0; i < rows; i += 4) {
       for (int j = 0; j < cols; j += 2) {
         // What lies beyond the edge is the last row or column once more.
@@ -49,11 +49,46 @@ final class DotGemm {
         long b0 = bAt + j * bStride;
         long b1 = bAt + Math.min(j + 1, cols - 1) * bStride;
         long at = cAt + i * cStride + j * 4L;
-        tile(k, a, a0, a1, a2, a3, b, b0, b1, c, at, cStride, rows - i, cols - j, add);
+        tile(whole, a, a0, a1, a2, a3, b, b0, b1, c, at, cStride, rows - i, cols - j, add);
+      }
+    }
+    if (whole < k) {
+      long at = whole * 4L;
+      rest(k - whole, rows, cols, a, aAt + at, aStride, b, bAt + at, bStride, c, cAt, cStride);
+    }
+  }
+
+  /** Adds the products of the last elements of each row, fewer than a vector. */
+  private static void rest(
+      int k,
+      int rows,
+      int cols,
+      MemorySegment a,
+      long aAt,
+      long aStride,
+      MemorySegment b,
+      long bAt,
+      long bStride,
+      MemorySegment c,
+      long cAt,
+      long cStride) {
+    for (int i = 0; i < rows; i++) {
+      for (int j = 0; j < cols; j++) {
+        long at = cAt + i * cStride + j * 4L;
+        float sum = c.get(F32, at);
+        for (long p = 0; p < 4L * k; p += 4) {
+          sum += a.get(F32, aAt + i * aStride + p) * b.get(F32, bAt + j * bStride + p);
+        }
+        c.set(F32, at, sum);
       }
     }
   }
 
+  /**
+   * Four rows by two columns, {@code k} whole vectors long. Kept this small on purpose: a method
+   * with more vector operations than the first compiler has registers for is never compiled by the
+   * second.
+   */
   private static void tile(
       int k,
       MemorySegment a,
@@ -78,8 +113,7 @@ final class DotGemm {
     FloatVector c21 = FloatVector.zero(S);
     FloatVector c30 = FloatVector.zero(S);
     FloatVector c31 = FloatVector.zero(S);
-    int whole = S.loopBound(k);
-    for (int p = 0; p < whole; p += S.length()) {
+    for (int p = 0; p < k; p += S.length()) {
       long q = p * 4L;
       FloatVector x = FloatVector.fromMemorySegment(S, b, b0 + q, ORDER);
       FloatVector y = FloatVector.fromMemorySegment(S, b, b1 + q, ORDER);
@@ -93,24 +127,6 @@ final class DotGemm {
       c20 = r.fma(x, c20);
       c21 = r.fma(y, c21);
       r = FloatVector.fromMemorySegment(S, a, a3 + q, ORDER);
-      c30 = r.fma(x, c30);
-      c31 = r.fma(y, c31);
-    }
-    if (whole < k) {
-      long q = whole * 4L;
-      VectorMask<Float> mask = S.indexInRange(whole, k);
-      FloatVector x = FloatVector.fromMemorySegment(S, b, b0 + q, ORDER, mask);
-      FloatVector y = FloatVector.fromMemorySegment(S, b, b1 + q, ORDER, mask);
-      FloatVector r = FloatVector.fromMemorySegment(S, a, a0 + q, ORDER, mask);
-      c00 = r.fma(x, c00);
-      c01 = r.fma(y, c01);
-      r = FloatVector.fromMemorySegment(S, a, a1 + q, ORDER, mask);
-      c10 = r.fma(x, c10);
-      c11 = r.fma(y, c11);
-      r = FloatVector.fromMemorySegment(S, a, a2 + q, ORDER, mask);
-      c20 = r.fma(x, c20);
-      c21 = r.fma(y, c21);
-      r = FloatVector.fromMemorySegment(S, a, a3 + q, ORDER, mask);
       c30 = r.fma(x, c30);
       c31 = r.fma(y, c31);
     }
