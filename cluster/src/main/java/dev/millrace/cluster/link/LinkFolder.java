@@ -7,6 +7,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 
 /**
  * The folder a process shares with those of its user on its host: the socket they connect to and
@@ -50,14 +51,23 @@ final class LinkFolder implements AutoCloseable {
   private static void deleteAbandoned(Path parent) {
     try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, PREFIX + "*")) {
       for (Path folder : folders) {
-        Path socket = folder.resolve(SOCKET);
-        if (Files.isWritable(folder) && Files.exists(socket) && !answers(socket)) {
+        if (Files.isWritable(folder) && isAbandoned(folder)) {
           deleteAll(folder);
         }
       }
     } catch (IOException e) {
       // Somebody else's, or being deleted by another process: not ours to worry about.
     }
+  }
+
+  private static boolean isAbandoned(Path folder) throws IOException {
+    Path socket = folder.resolve(SOCKET);
+    if (Files.exists(socket)) {
+      return !answers(socket);
+    }
+    // A folder is there for a moment before its socket is.
+    long age = System.currentTimeMillis() - Files.getLastModifiedTime(folder).toMillis();
+    return age > Duration.ofMinutes(1).toMillis();
   }
 
   private static boolean answers(Path socket) {

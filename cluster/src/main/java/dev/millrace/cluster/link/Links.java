@@ -43,6 +43,9 @@ public final class Links implements AutoCloseable {
   public static final Duration SILENCE =
       Duration.ofMillis(Integer.getInteger("millrace.link.silence.millis", 3500));
 
+  /** Set to false, processes of one host link as those of different hosts do. */
+  static final String WITHIN_HOST = "millrace.link.within.host";
+
   private static final long TICK_NANOS = 250_000_000L;
   private static final long BEAT_NANOS = 700_000_000L;
   private static final long HANDSHAKE_NANOS = 10_000_000_000L;
@@ -83,9 +86,11 @@ public final class Links implements AutoCloseable {
     ServerSocketChannel l = null;
     ServerSocketChannel t = null;
     try {
-      f = LinkFolder.create();
-      l = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
-      l.bind(UnixDomainSocketAddress.of(f.socket()));
+      if (!"false".equals(System.getProperty(WITHIN_HOST))) {
+        f = LinkFolder.create();
+        l = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        l.bind(UnixDomainSocketAddress.of(f.socket()));
+      }
     } catch (IOException | UnsupportedOperationException e) {
       LOG.debug("No links within the host: {}", e.toString());
     }

@@ -109,13 +109,17 @@ public final class Worker implements WorkerPeer {
     if (r.getSessionHandle().isEmpty()) {
       throw MillraceException.invalid("Session must be non-empty.");
     }
+    // A master that was restarted does not know its old sessions any more.
+    for (Map.Entry<String, WorkerSession> e : sessions.entrySet()) {
+      if (e.getValue().isOfEarlier(r.getMasterTask(), r.getMasterIncarnation())) {
+        closeSession(e.getKey());
+      }
+    }
     sessions.computeIfAbsent(
         r.getSessionHandle(),
         h ->
             new WorkerSession(
-                r.getIsolateSessionState()
-                    ? devices.stream().map(Device::isolated).toList()
-                    : devices));
+                devices, r.getIsolateSessionState(), r.getMasterTask(), r.getMasterIncarnation()));
   }
 
   public void closeSession(String handle) {

@@ -32,8 +32,29 @@ final class WorkerSession {
   private final Map<String, RegisteredGraph> graphs = new ConcurrentHashMap<>();
   private final AtomicLong handles = new AtomicLong(1);
 
+  /** The task of the master that opened it, and which process that was; empty if not said. */
+  private final String masterTask;
+
+  private final long masterIncarnation;
+
+  /** Whether the devices' state is this session's alone. */
+  private final boolean isolated;
+
+  /** A session on the task's devices that no master has opened. */
   WorkerSession(List<Device> devices) {
-    this.devices = devices;
+    this(devices, false, "", 0);
+  }
+
+  WorkerSession(List<Device> devices, boolean isolated, String masterTask, long masterIncarnation) {
+    this.devices = isolated ? devices.stream().map(Device::isolated).toList() : devices;
+    this.isolated = isolated;
+    this.masterTask = masterTask;
+    this.masterIncarnation = masterIncarnation;
+  }
+
+  /** Whether an earlier process of that task opened it. */
+  boolean isOfEarlier(String task, long incarnation) {
+    return !task.isEmpty() && task.equals(masterTask) && incarnation != masterIncarnation;
   }
 
   String register(Graph graph) {
@@ -78,6 +99,9 @@ final class WorkerSession {
   void close() {
     graphs.values().forEach(RegisteredGraph::close);
     graphs.clear();
+    if (isolated) {
+      devices.forEach(d -> d.resources().clearAll());
+    }
   }
 
   /** What runs on one device. */

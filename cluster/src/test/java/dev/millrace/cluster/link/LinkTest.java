@@ -1,0 +1,276 @@
+package dev.millrace.cluster.link;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.tensor.BufferPool;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Two ends of a link in one process, within a host and by TCP as between hosts. */
+class LinkTest {
+  private static final Rendezvous.Key KEY =
+      Rendezvous.Key.of("/job:a/replica:0/task:0/device:CPU:0", 5, "/job:b/device:CPU:0", "edge");
+
+  /** What arrives, and a step that gives its feeds back, fails, or waits to be cancelled. */
+  private static final class Recorder implements LinkService {
+    final BlockingQueue<List<Object>> delivered = new ArrayBlockingQueue<>(100);
+    final CompletableFuture<MillraceException> lost = new CompletableFuture<>();
+    final CompletableFuture<Link> linked = new CompletableFuture<>();
+    final CountDownLatch waiting = new CountDownLatch(1);
+    final BlockingQueue<Long> cleaned = new ArrayBlockingQueue<>(10);
+
+    @Override
+    public List<Tensor> run(Link link, RunGraph call, Cancellation cancellation) {
+      switch (call.graphHandle()) {
+        case "fail" -> throw MillraceException.invalid("no such luck");
+        case "wait" -> {
+          CompletableFuture<Void> end = new CompletableFuture<>();
+          cancellation.onCancel(() -> end.complete(null));
+          waiting.countDown();
+          end.join();
+          throw cancellation.cause();
+        }
+        default -> {
+          return call.feeds().values().stream().map(Tensor::retain).toList();
+        }
+      }
+    }
+
+    @Override
+    public boolean forget(long stepId) {
+      return stepId != 13;
+    }
+
+    @Override
+    public void cleanup(long stepId) {
+      cleaned.add(stepId);
+    }
+
+    @Override
+    public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
+      delivered.add(value == null ? List.of(stepId, key) : List.of(stepId, key, value));
+    }
+
+    @Override
+    public List<Tensor> step(Link link, ClientStep call, Cancellation cancellation) {
+      return call.feeds().stream().map(Tensor::retain).toList();
+    }
+
+    @Override
+    public void linked(Link link) {
+      linked.complete(link);
+    }
+
+    @Override
+    public void lost(Link link, MillraceException cause) {
+      lost.complete(cause);
+    }
+  }
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final Recorder here = new Recorder();
+  private final Recorder there = new Recorder();
+  private Links ours;
+  private Links theirs;
+
+  private Link connect(boolean withinHost) throws IOException {
+    System.setProperty(Links.WITHIN_HOST, Boolean.toString(withinHost));
+    try {
+      ours = new Links("ours", InetAddress.getLoopbackAddress(), here, threads);
+      theirs = new Links("theirs", InetAddress.getLoopbackAddress(), there, threads);
+    } finally {
+      System.clearProperty(Links.WITHIN_HOST);
+    }
+    Identity me = new Identity("/job:a/replica:0/task:0", 1, "localhost:1");
+    Identity other = new Identity("/job:b/replica:0/task:0", 2, "localhost:2");
+    long[] ticket = theirs.invite(me, ours.folder());
+    Greeting greeting =
+        new Greeting(
+            Greeting.VERSION,
+            other,
+            new byte[0],
+            new byte[0],
+            theirs.folder(),
+            theirs.port(),
+            ticket[0],
+            ticket[1]);
+    Link link = ours.connect(other.task(), "localhost:2", greeting);
+    assertEquals(withinHost, link.isShared());
+    return link;
+  }
+
+  @AfterEach
+  void close() throws InterruptedException {
+    ours.close();
+    theirs.close();
+    threads.shutdownNow();
+    assertTrue(threads.awaitTermination(10, TimeUnit.SECONDS));
+  }
+
+  private static Tensor floats(int n) {
+    float[] v = new float[n];
+    for (int i = 0; i < n; i++) {
+      v[i] = i % 1000;
+    }
+    return Tensor.vector(v);
+  }
+
+  private static RunGraph call(String graph, long stepId, Map<String, Tensor> feeds) {
+    return new RunGraph("session", true, graph, stepId, feeds, List.of("k"), null);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void tensorsOfAllKindsArriveAsTheyWere(boolean withinHost) throws Exception {
+    Link link = connect(withinHost);
+    long before = BufferPool.shared().usedBytes();
+    List<Tensor> sent = new ArrayList<>();
+    for (int n : new int[] {0, 1, 5000, 9000, 100_000, 3_000_000}) {
+      sent.add(floats(n));
+    }
+    sent.add(Tensor.of(Shape.of(2, 1), "a", "bc"));
+    sent.add(Tensor.scalar(true));
+    for (int round = 0; round < 3; round++) {
+      for (Tensor t : sent) {
+        // As a variable is sent, and as any other value.
+        Tensor value = round == 1 ? link.stage(t) : t.retain();
+        link.push(7, KEY, value);
+      }
+      link.push(7, KEY, null);
+      for (Tensor t : sent) {
+        List<Object> got = there.delivered.poll(20, TimeUnit.SECONDS);
+        assertNotNull(got, "nothing came");
+        assertEquals(7L, got.get(0));
+        assertEquals(KEY, got.get(1));
+        Tensor value = (Tensor) got.get(2);
+        assertEquals(t.shape(), value.shape());
+        assertEquals(t.dtype(), value.dtype());
+        if (t.dtype().isPlain()) {
+          assertEquals(-1, t.data().mismatch(value.data()));
+        } else {
+          assertArrayEquals(t.toStrings(), value.toStrings());
+        }
+        value.release();
+      }
+      assertEquals(List.of(7L, KEY), there.delivered.poll(20, TimeUnit.SECONDS));
+    }
+    sent.forEach(Tensor::close);
+    assertTrue(BufferPool.shared().usedBytes() <= before, "tensors were not released");
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void callsAreAnsweredFailedAndCancelled(boolean withinHost) throws Exception {
+    Link link = connect(withinHost);
+    for (int i = 0; i < 100; i++) {
+      List<Tensor> r =
+          link.run(call("echo", 12, Map.of("k", floats(i * 200))), new Cancellation())
+              .get(20, TimeUnit.SECONDS);
+      assertEquals(i * 200, r.getFirst().elements());
+      r.forEach(Tensor::release);
+    }
+    ExecutionException failed =
+        assertThrows(
+            ExecutionException.class,
+            () ->
+                link.run(call("fail", 13, Map.of()), new Cancellation()).get(20, TimeUnit.SECONDS));
+    assertEquals(Code.INVALID_ARGUMENT, MillraceException.of(failed).code());
+    assertEquals("no such luck", MillraceException.of(failed).getMessage());
+    link.cleanup(12);
+    link.cleanup(13);
+    // A step that ended well forgot itself; the one that failed is cleaned up.
+    assertEquals(13L, there.cleaned.poll(20, TimeUnit.SECONDS));
+    Cancellation cancellation = new Cancellation();
+    CompletableFuture<List<Tensor>> waiting = link.run(call("wait", 14, Map.of()), cancellation);
+    assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
+    cancellation.cancel(new MillraceException(Code.CANCELLED, "enough"));
+    ExecutionException cancelled =
+        assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS));
+    assertTrue(MillraceException.of(cancelled).isDerived());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void bothEndsPushAtOnceWithoutBlockingEachOther(boolean withinHost) throws Exception {
+    Link link = connect(withinHost);
+    Link back = there.linked.get(20, TimeUnit.SECONDS);
+    Tensor big = floats(2_000_000);
+    for (int i = 0; i < 20; i++) {
+      link.push(i, KEY, big.retain());
+      back.push(i, KEY, big.retain());
+    }
+    for (Recorder r : List.of(here, there)) {
+      for (int i = 0; i < 20; i++) {
+        List<Object> got = r.delivered.poll(30, TimeUnit.SECONDS);
+        assertNotNull(got, "nothing came");
+        assertEquals((long) i, got.get(0));
+        ((Tensor) got.get(2)).release();
+      }
+    }
+    big.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aLinkThatIsClosedFailsItsCallsAndTellsTheOtherEnd(boolean withinHost) throws Exception {
+    Link link = connect(withinHost);
+    CompletableFuture<List<Tensor>> waiting =
+        link.run(call("wait", 14, Map.of()), new Cancellation());
+    assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
+    theirs.close();
+    MillraceException cause = here.lost.get(20, TimeUnit.SECONDS);
+    assertTrue(cause.getMessage().contains("/job:b/replica:0/task:0"), cause::getMessage);
+    assertEquals(
+        Code.UNAVAILABLE,
+        MillraceException.of(
+                assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS)))
+            .code());
+    link.push(1, KEY, floats(10));
+    assertNull(there.delivered.poll());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false})
+  void whoeverHasNoTicketIsSentAway(boolean withinHost) throws Exception {
+    connect(withinHost);
+    for (byte[] hello : List.of(new byte[100], "GET / HTTP/1.1\r\n\r\n........".getBytes())) {
+      try (Socket s = new Socket(InetAddress.getLoopbackAddress(), theirs.port())) {
+        s.setSoTimeout(20_000);
+        s.getOutputStream().write(hello);
+        InputStream in = s.getInputStream();
+        assertEquals(-1, in.read());
+      } catch (java.net.SocketException e) {
+        // Cut off: as good an answer.
+      }
+    }
+    assertEquals(1, theirs.all().size());
+  }
+}
