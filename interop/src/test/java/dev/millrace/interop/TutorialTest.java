@@ -59,6 +59,15 @@ class TutorialTest {
   }
 
   @Test
+  void branchesOverTwoTasksAndALoopOnTheFarOne() {
+    LoopbackCluster cluster = cluster(LoopbackCluster.of("local", 2));
+    serve(cluster, "local", 2);
+    assertEquals(
+        List.of("branch 6.0 3.0", "loop 10.0 15.0"),
+        run("control_flow", cluster.target("local", 0)));
+  }
+
+  @Test
   void variablesOnAPsAreUsedByThreeWorkers() {
     LoopbackCluster cluster = cluster(LoopbackCluster.psAndWorkers(1, 3));
     serve(cluster, "ps", 1);

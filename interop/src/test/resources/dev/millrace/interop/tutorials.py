@@ -89,6 +89,32 @@ def partial_run(target):
             print("partial %s %s" % (first, sess.partial_run(h, r2, {c: first * 10})))
 
 
+def control_flow(target):
+    """A conditional whose branches are on different tasks, a loop on the far one."""
+    with tf.device("/job:local/task:0"):
+        x = tf.placeholder(tf.float32, [])
+
+        def double():
+            with tf.device("/job:local/task:1"):
+                return x * 2.0
+
+        def negate():
+            with tf.device("/job:local/task:0"):
+                return -x
+
+        branch = tf.cond(x > 0.0, double, negate)
+
+    with tf.device("/job:local/task:1"):
+        _, looped = tf.while_loop(
+            lambda i, t: i < 5,
+            lambda i, t: (i + 1, t + x),
+            [tf.constant(0), tf.constant(0.0)],
+        )
+    with tf.Session(target) as sess:
+        print("branch %s %s" % (sess.run(branch, {x: 3.0}), sess.run(branch, {x: -3.0})))
+        print("loop %s %s" % (sess.run(looped, {x: 2.0}), sess.run(looped, {x: 3.0})))
+
+
 def mnist(job_name, task_index, ps_hosts, worker_hosts, target=""):
     """Asynchronous training, between-graph, on data that can be told apart."""
     cluster = tf.train.ClusterSpec({"ps": ps_hosts.split(","), "worker": worker_hosts.split(",")})

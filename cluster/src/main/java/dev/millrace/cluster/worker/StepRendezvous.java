@@ -92,8 +92,8 @@ final class StepRendezvous implements Rendezvous {
         });
   }
 
-  /** Has what was sent leave now. */
-  void flush() {
+  @Override
+  public void flush() {
     used.forEach(Outlet::flush);
   }
 

@@ -253,7 +253,10 @@ class LinkTest {
         MillraceException.of(
                 assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS)))
             .code());
-    link.push(1, KEY, floats(10));
+    try (Tensor late = floats(10)) {
+      link.push(1, KEY, late.retain());
+      assertEquals(1, late.buffer().references());
+    }
     assertNull(there.delivered.poll());
   }
 

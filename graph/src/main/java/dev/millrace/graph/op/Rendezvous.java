@@ -81,6 +81,9 @@ public interface Rendezvous {
   /** Takes the value sent under {@code key}, now or when it is sent. */
   void recv(Key key, Receiver receiver);
 
+  /** Has what was sent so far leave now: the sender is about to wait. */
+  default void flush() {}
+
   /** Ends the step: receivers waiting now or later fail with {@code cause}. First call counts. */
   void abort(MillraceException cause);
 }

@@ -173,6 +173,7 @@ abstract class GraphRun implements KernelContext {
 
   /** Waits for an asynchronous kernel, and says every ten seconds for which. */
   final long awaitCompletion(long idleSince) {
+    step.rendezvous().flush();
     for (int i = 0; i < SPINS; i++) {
       if (anyCompleted) {
         return 0;
