@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-@Timeout(60)
+@Timeout(120)
 class LaunchCommandTest {
   @TempDir Path folder;
 
@@ -167,5 +167,25 @@ class LaunchCommandTest {
         .forEach(
             c -> launch(c.subList(1, c.size()).toArray(String[]::new)).wasRefusedFor(c.get(0)));
     assertEquals(0, launch("--hostfile", hosts.toString(), "--", "true").code());
+  }
+
+  @Test
+  void theEndOfTheLauncherIsTheEndOfItsRanks() throws Exception {
+    String script = "echo $$ > " + folder + "/$MILLRACE_RANK; exec sleep 600";
+    try (RunningMillrace launcher =
+        RunningMillrace.start("launch", "-np", "2", "--", "sh", "-c", script)) {
+      for (String rank : List.of("0", "1")) {
+        while (!Files.exists(folder.resolve(rank))
+            || Files.readString(folder.resolve(rank)).isBlank()) {
+          assertTrue(launcher.process().isAlive());
+          Thread.sleep(20);
+        }
+      }
+      String pid = Long.toString(launcher.process().pid());
+      assertEquals(0, new ProcessBuilder("kill", "-INT", pid).start().waitFor());
+      assertEquals(130, launcher.awaitExit());
+    }
+    assertEnded("0");
+    assertEnded("1");
   }
 }

@@ -1,5 +1,6 @@
 package dev.millrace.ring;
 
+import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.reduce.ReduceOp;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 
 /**
@@ -189,20 +191,48 @@ public final class RingOps {
           "%s '%s': process sets other than 0, all ranks, are not offered in graphs.",
           node.op().name(), node.name());
     }
-    return (c, done) ->
-        operation
-            .apply(c.input(0))
-            .whenComplete((result, failure) -> end(c, result, failure, done));
+    return (c, done) -> new Execution(c, done).run(operation);
   }
 
-  /** On the ring's thread. */
-  private static void end(KernelContext c, Tensor result, Throwable failure, Runnable done) {
-    if (failure != null) {
-      c.fail(MillraceException.of(failure));
-    } else {
-      c.output(0, result.reshaped(result.shape()));
-      result.close();
+  /**
+   * One execution of a node. It ends with its operation or, if that is sooner, with its step; the
+   * operation then goes on without it, for the sake of the other ranks.
+   */
+  private static final class Execution {
+    private final KernelContext context;
+    private final Runnable done;
+    private final AtomicBoolean ended = new AtomicBoolean();
+
+    Execution(KernelContext context, Runnable done) {
+      this.context = context;
+      this.done = done;
     }
-    done.run();
+
+    void run(Function<Tensor, CompletableFuture<Tensor>> operation) {
+      CompletableFuture<Tensor> future = operation.apply(context.input(0));
+      Cancellation step = context.cancellation();
+      Cancellation.Registration onCancel = step.onCancel(() -> end(null, step.cause()));
+      future.whenComplete(
+          (result, failure) -> {
+            onCancel.close();
+            end(result, failure);
+          });
+    }
+
+    private void end(Tensor result, Throwable failure) {
+      if (!ended.compareAndSet(false, true)) {
+        if (result != null) {
+          result.close();
+        }
+        return;
+      }
+      if (failure != null) {
+        context.fail(MillraceException.of(failure));
+      } else {
+        context.output(0, result.reshaped(result.shape()));
+        result.close();
+      }
+      done.run();
+    }
   }
 }

@@ -15,6 +15,7 @@ import dev.millrace.train.ReplicaDeviceSetter;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.variable.Variables;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.List;
 import java.util.Map;
 
@@ -28,15 +29,18 @@ final class PsTask {
 
   private PsTask() {}
 
-  static void main(String[] args) throws IOException, InterruptedException {
+  static void main(String[] args) throws IOException {
     Parallel.setThreads(1);
+    // The hosts are really one machine: what tasks share in memory would not pass the links.
+    System.setProperty("millrace.link", "false");
     List<String> ps = List.of(args[1].split(","));
     ClusterSpec cluster = ClusterSpec.of(Map.of("ps", ps, "worker", List.of(args[2].split(","))));
     TaskId task = new TaskId(args[3], Integer.parseInt(args[4]));
     try (Server server = Server.start(cluster, task, StandardOps.registry())) {
       if (task.job().equals("ps")) {
         ChildProcess.reply(System.out, "ready");
-        server.join();
+        // Until whoever started it lets go of it.
+        System.in.transferTo(OutputStream.nullOutputStream());
         return;
       }
       String here = "/job:worker/task:" + task.index();

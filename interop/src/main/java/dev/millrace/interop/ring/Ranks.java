@@ -15,6 +15,8 @@ final class Ranks implements Contender {
   private static final Duration RUN = Duration.ofSeconds(120);
 
   private static final double WARM_UP_SECONDS = 4;
+  private static final double MAX_WARM_UP_SECONDS = 15;
+  private static final int WARM_UP_STEPS = 200;
 
   private final String name;
   private final List<ChildProcess> ranks;
@@ -56,13 +58,18 @@ final class Ranks implements Contender {
     }
   }
 
-  /** Until the compiler has seen enough of the loop. */
+  /** Until the compiler has seen enough of the loop, which spinning ranks give little time. */
   private void warmUp() {
     double spent = 0;
-    for (int steps = 4; spent < WARM_UP_SECONDS; steps *= 2) {
+    int done = 0;
+    for (int steps = 4; spent < MAX_WARM_UP_SECONDS; steps *= 2) {
       double seconds = steps(steps);
       spent += seconds;
+      done += steps;
       perStep = seconds / steps;
+      if (spent > WARM_UP_SECONDS && done >= WARM_UP_STEPS) {
+        break;
+      }
     }
   }
 

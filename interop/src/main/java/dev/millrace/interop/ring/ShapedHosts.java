@@ -19,12 +19,15 @@ final class ShapedHosts implements AutoCloseable {
   private final String hub = prefix + "s";
   private final int count;
 
+  private final Thread onExit = new Thread(this::remove, "remove-namespaces");
+
   /** Namespaces made so far. */
   private final List<String> made = new ArrayList<>();
 
   /** Makes {@code count} hosts; {@code rate} is as {@code tc} writes it, such as 1gbit. */
   ShapedHosts(int count, String rate) {
     this.count = count;
+    Runtime.getRuntime().addShutdownHook(onExit);
     try {
       makeHub();
       for (int i = 0; i < count; i++) {
@@ -97,6 +100,15 @@ final class ShapedHosts implements AutoCloseable {
   /** Takes everything down; links go with their namespaces. */
   @Override
   public void close() {
+    remove();
+    try {
+      Runtime.getRuntime().removeShutdownHook(onExit);
+    } catch (IllegalStateException e) {
+      // Already shutting down: the hook is running or has run.
+    }
+  }
+
+  private synchronized void remove() {
     for (String name : made) {
       try {
         run("ip netns del " + name);
