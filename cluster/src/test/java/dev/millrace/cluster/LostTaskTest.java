@@ -182,4 +182,30 @@ class LostTaskTest {
       }
     }
   }
+
+  @Test
+  void withoutLinksAStoppedTaskIsNoticedToo() throws Exception {
+    // As it is with TensorFlow's processes.
+    System.setProperty("millrace.link", "false");
+    try (Server master = workerZero();
+        ServerProcess ps = ServerProcess.start(cluster, "ps");
+        ServerProcess other = ServerProcess.start(cluster, new TaskId("worker", 1));
+        Session direct = new ClusterSession(graph, master.target());
+        Session remote =
+            new ClusterSession(graph, "grpc://" + cluster.address(new TaskId("worker", 1)))) {
+      assertEquals(9f, direct.fetch(quick, feeds()).floatValue());
+      assertEquals(9f, remote.fetch(quick, feeds()).floatValue());
+      MillraceException e = during(direct, ps, ServerProcess::stop);
+      assertNames(e, new TaskId("ps", 0));
+      ps.resume();
+      eventually(() -> succeeds(remote));
+      MillraceException gone = during(remote, other, ServerProcess::stop);
+      assertEquals(Code.UNAVAILABLE, gone.code(), gone::getMessage);
+      assertTrue(
+          gone.getMessage().contains(cluster.address(new TaskId("worker", 1))), gone::getMessage);
+      other.resume();
+    } finally {
+      System.clearProperty("millrace.link");
+    }
+  }
 }

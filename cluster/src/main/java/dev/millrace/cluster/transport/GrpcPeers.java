@@ -2,7 +2,6 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
-import dev.millrace.cluster.link.Links;
 import dev.millrace.cluster.worker.Outlet;
 import dev.millrace.cluster.worker.Peers;
 import dev.millrace.cluster.worker.WorkerPeer;
@@ -22,6 +21,9 @@ import java.util.concurrent.TimeUnit;
  */
 public final class GrpcPeers implements Peers, AutoCloseable {
   private static final Duration CHECK = Duration.ofSeconds(1);
+
+  /** How long a task may take to say that it is there. */
+  static final Duration PATIENCE = Duration.ofSeconds(3);
 
   private final ClusterSpec cluster;
   private final Executor threads;
@@ -44,7 +46,7 @@ public final class GrpcPeers implements Peers, AutoCloseable {
     links = endpoint;
     endpoint
         .links()
-        .every(CHECK, () -> peers.values().forEach(p -> p.byGrpc().checkAlive(Links.SILENCE)));
+        .every(CHECK, () -> peers.values().forEach(p -> p.byGrpc().checkAlive(PATIENCE)));
   }
 
   @Override

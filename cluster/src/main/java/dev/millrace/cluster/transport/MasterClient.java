@@ -11,6 +11,7 @@ import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.CreateSessionRequest;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.ExtendSessionRequest;
+import dev.millrace.proto.GetStatusRequest;
 import dev.millrace.proto.ListDevicesRequest;
 import dev.millrace.proto.ListDevicesResponse;
 import dev.millrace.proto.NamedTensorProto;
@@ -23,6 +24,8 @@ import dev.millrace.wire.TensorCodec;
 import io.grpc.CallOptions;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
 import java.io.IOException;
 import java.time.Duration;
@@ -31,8 +34,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -209,7 +214,9 @@ public final class MasterClient implements AutoCloseable {
       o = o.withWaitForReady();
     }
     try {
-      return ClientCalls.blockingUnaryCall(channel, method, o, request);
+      return timeout == null
+          ? callWatched(method, request)
+          : ClientCalls.blockingUnaryCall(channel, method, o, request);
     } catch (RuntimeException e) {
       MillraceException m = Errors.decode(e, "The master at " + address);
       throw m.code() == Code.DEADLINE_EXCEEDED && timeout != null
@@ -222,6 +229,53 @@ public final class MasterClient implements AutoCloseable {
                   + " s: "
                   + m.getMessage())
           : m;
+    }
+  }
+
+  /**
+   * A call that may take any time. While it does, the master is asked whether it is there: a
+   * connection alone does not tell a stopped process from a busy one.
+   */
+  private <Q, R> R callWatched(MethodDescriptor<Q, R> method, Q request) {
+    Future<R> answer =
+        ClientCalls.futureUnaryCall(channel.newCall(method, CallOptions.DEFAULT), request);
+    try {
+      while (true) {
+        try {
+          return answer.get(1, TimeUnit.SECONDS);
+        } catch (TimeoutException e) {
+          checkAlive();
+        }
+      }
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof RuntimeException r ? r : MillraceException.of(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new MillraceException(Code.CANCELLED, "The client's thread was interrupted.", e);
+    } finally {
+      answer.cancel(true);
+    }
+  }
+
+  private void checkAlive() {
+    try {
+      ClientCalls.blockingUnaryCall(
+          channel,
+          Methods.GET_STATUS,
+          CallOptions.DEFAULT.withDeadlineAfter(
+              GrpcPeers.PATIENCE.toMillis(), TimeUnit.MILLISECONDS),
+          GetStatusRequest.getDefaultInstance());
+    } catch (StatusRuntimeException e) {
+      if (e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
+        throw new MillraceException(
+            Code.UNAVAILABLE,
+            "The master at "
+                + address
+                + " has not answered for "
+                + GrpcPeers.PATIENCE.toSeconds()
+                + " s: its process is stopped, its host or the network is down.",
+            e);
+      }
     }
   }
 
