@@ -4,13 +4,13 @@ import dev.millrace.tensor.Tensor;
 
 /** What pooling is, one window and one channel after the other. */
 final class ReferencePool {
-  private final Pool p;
+  private final ImagePool p;
   private final double[] input;
   private final double[] output;
   private final double[] dInput;
   private final boolean max;
 
-  private ReferencePool(Pool p, double[] input, double[] output, boolean max) {
+  private ReferencePool(ImagePool p, double[] input, double[] output, boolean max) {
     this.p = p;
     this.input = input;
     this.output = output;
@@ -18,13 +18,13 @@ final class ReferencePool {
     this.dInput = new double[input.length];
   }
 
-  static double[] forward(Pool p, boolean max, Tensor input, int outputs) {
+  static double[] forward(ImagePool p, boolean max, Tensor input, int outputs) {
     double[] output = new double[outputs];
     new ReferencePool(p, input.toDoubles(), output, max).run(true);
     return output;
   }
 
-  static double[] gradient(Pool p, boolean max, Tensor input, Tensor dOutput) {
+  static double[] gradient(ImagePool p, boolean max, Tensor input, Tensor dOutput) {
     ReferencePool r = new ReferencePool(p, input.toDoubles(), dOutput.toDoubles(), max);
     r.run(false);
     return r.dInput;

@@ -1,0 +1,124 @@
+package dev.millrace.tensor.math;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class ImagePoolTest {
+  private static final int ROUNDS = 40;
+
+  private final SplittableRandom random = new SplittableRandom(21);
+
+  /** Windows that overlap, tile the images or leave gaps; channels that fill vectors or do not. */
+  private ImagePool pool() {
+    int height = 1 + random.nextInt(9);
+    int width = 1 + random.nextInt(9);
+    int channels = random.nextBoolean() ? 16 * (1 + random.nextInt(3)) : 1 + random.nextInt(40);
+    return new ImagePool(
+        1 + random.nextInt(3), height, width, channels, window(height), window(width));
+  }
+
+  private Window window(int image) {
+    int size = 1 + random.nextInt(Math.min(3, image));
+    int stride = random.nextBoolean() ? size : 1 + random.nextInt(3);
+    return random.nextBoolean()
+        ? Window.same(image, size, stride, 1)
+        : Window.valid(size, stride, 1);
+  }
+
+  /** Distinct small whole numbers, so that every type holds them and no maximum is a tie. */
+  private Tensor input(DType type, ImagePool p) {
+    Shape shape = Shape.of(p.batch(), p.height(), p.width(), p.channels());
+    return values(type, shape, type.isFloating() ? -50 : 0);
+  }
+
+  private Tensor output(DType type, ImagePool p) {
+    return values(type, Shape.of(p.batch(), p.outputHeight(), p.outputWidth(), p.channels()), -50);
+  }
+
+  private Tensor values(DType type, Shape shape, int least) {
+    Tensor t = Tensor.allocate(type, shape);
+    for (long i = 0; i < t.elements(); i++) {
+      int v = least + random.nextInt(100);
+      if (type.isFloating()) {
+        t.setDouble(i, v);
+      } else {
+        t.setLong(i, v);
+      }
+    }
+    return t;
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"FLOAT", "DOUBLE", "HALF", "INT32", "UINT8", "INT64"})
+  void maximaAreTheReferences(DType type) {
+    for (int i = 0; i < ROUNDS; i++) {
+      ImagePool p = pool();
+      Tensor x = input(type, p);
+      Tensor y = output(type, p);
+      p.max(x, y);
+      assertArrayEquals(
+          ReferencePool.forward(p, true, x, (int) y.elements()), y.toDoubles(), 0, p.toString());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"FLOAT", "DOUBLE"})
+  void gradientsOfMaximaAreTheReferences(DType type) {
+    for (int i = 0; i < ROUNDS; i++) {
+      ImagePool p = pool();
+      Tensor x = input(type, p);
+      Tensor y = output(type, p);
+      p.max(x, y);
+      Tensor dy = output(type, p);
+      Tensor dx = input(type, p);
+      p.maxGradient(x, y, dy, false, dx);
+      assertArrayEquals(ReferencePool.gradient(p, true, x, dy), dx.toDoubles(), 0, p.toString());
+    }
+  }
+
+  @Test
+  void withReluTheGradientStopsAtWhatIsNotAboveZero() {
+    for (int i = 0; i < ROUNDS; i++) {
+      ImagePool p = pool();
+      Tensor x = input(DType.FLOAT, p);
+      Elementwise.unary(UnaryOp.RELU, x, x);
+      Tensor y = output(DType.FLOAT, p);
+      p.max(x, y);
+      Tensor dy = output(DType.FLOAT, p);
+      Tensor dx = input(DType.FLOAT, p);
+      p.maxGradient(x, y, dy, true, dx);
+      double[] expected = ReferencePool.gradient(p, true, x, dy);
+      for (int k = 0; k < expected.length; k++) {
+        expected[k] = x.doubleAt(k) > 0 ? expected[k] : 0;
+      }
+      assertArrayEquals(expected, dx.toDoubles(), 0, p.toString());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"FLOAT", "DOUBLE"})
+  void meansAndTheirGradientsAreTheReferences(DType type) {
+    double tolerance = type == DType.FLOAT ? 1e-4 : 1e-12;
+    for (int i = 0; i < ROUNDS; i++) {
+      ImagePool p = pool();
+      Tensor x = input(type, p);
+      Tensor y = output(type, p);
+      p.mean(x, y);
+      double[] expected = ReferencePool.forward(p, false, x, (int) y.elements());
+      assertArrayEquals(expected, y.toDoubles(), tolerance, p.toString());
+      Tensor dy = output(type, p);
+      Tensor dx = Tensor.allocate(type, x.shape());
+      dx.data().fill((byte) 0);
+      p.meanGradient(dy, dx);
+      assertArrayEquals(
+          ReferencePool.gradient(p, false, x, dy), dx.toDoubles(), tolerance, p.toString());
+    }
+  }
+}
