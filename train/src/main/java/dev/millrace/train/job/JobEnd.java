@@ -80,6 +80,12 @@ public final class JobEnd {
       }
     }
 
+    /** The parameter servers leave on the last word: not before the model is saved. */
+    @Override
+    public boolean isLast() {
+      return true;
+    }
+
     @Override
     public void end(Session session) {
       say(session, worker + " ok");

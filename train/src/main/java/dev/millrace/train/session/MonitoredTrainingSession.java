@@ -12,6 +12,7 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.variable.Variables;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -108,6 +109,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     // The usual ones last: what another hook refuses must not be saved.
     this.hooks = new ArrayList<>(settings.hooks());
     hooks.addAll(usual.hooks());
+    hooks.sort(Comparator.comparing(SessionRunHook::isLast));
     this.starter = starter;
     this.lock = lock;
     this.watch = new StepWatch(hooks);

@@ -37,6 +37,11 @@ public interface SessionRunHook {
   /** Training has failed and ends for good; the session may not work any more. */
   default void abandon(Session session, MillraceException cause) {}
 
+  /** Whether it comes after all others, also those that save: it says that this task is done. */
+  default boolean isLast() {
+    return false;
+  }
+
   /** What a step that takes long may be waiting for on behalf of this hook; null if nothing. */
   default String waitsFor() {
     return null;
