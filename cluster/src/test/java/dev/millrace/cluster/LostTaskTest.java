@@ -130,7 +130,7 @@ class LostTaskTest {
         assertEquals(9f, session.fetch(quick, feeds()).floatValue());
         assertNames(during(session, killed, ServerProcess::kill), ps);
         assertNames(assertThrows(MillraceException.class, () -> session.fetch(quick, feeds())), ps);
-        try (ServerProcess again = ServerProcess.start(cluster, ps)) {
+        try (ServerProcess _ = ServerProcess.start(cluster, ps)) {
           // Another process at the same place is not the one the session knew.
           eventually(() -> failure(session).getMessage().contains("restarted"));
           assertEquals(Code.ABORTED, failure(session).code());
@@ -171,7 +171,7 @@ class LostTaskTest {
   void aMasterKilledOrStoppedInAStepFreesItsWorkersAndFailsItsClient() throws Exception {
     for (Blow blow : List.<Blow>of(ServerProcess::kill, ServerProcess::stop)) {
       try (Server worker = workerZero();
-          ServerProcess ps = ServerProcess.start(cluster, "ps");
+          ServerProcess _ = ServerProcess.start(cluster, "ps");
           ServerProcess master = ServerProcess.start(cluster, new TaskId("worker", 1));
           Session session =
               new ClusterSession(graph, "grpc://" + cluster.address(new TaskId("worker", 1)))) {

@@ -67,7 +67,7 @@ class SyncReplicasTest {
         all.add(
             threads.submit(
                 () -> {
-                  try (MonitoredTrainingSession s = workers.get(index).session) {
+                  try (MonitoredTrainingSession _ = workers.get(index).session) {
                     body.accept(workers.get(index), index);
                   }
                 }));
