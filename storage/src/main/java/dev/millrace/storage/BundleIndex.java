@@ -7,11 +7,14 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.proto.BundleEntryProto;
 import dev.millrace.proto.BundleHeaderProto;
 import dev.millrace.proto.VersionDef;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 
 /**
  * The index of a tensor bundle: for every tensor, and every slice of a partitioned one, where its
@@ -26,6 +29,9 @@ record BundleIndex(int shards, SequencedMap<ByteString, BundleEntryProto> entrie
 
   private static final ByteString HEADER_KEY = ByteString.EMPTY;
 
+  /** How the name of a data file ends. */
+  private static final Pattern DATA = Pattern.compile("\\.data-\\d{5}-of-\\d{5}$");
+
   static Path file(Path prefix) {
     return prefix.resolveSibling(prefix.getFileName() + ".index");
   }
@@ -33,6 +39,43 @@ record BundleIndex(int shards, SequencedMap<ByteString, BundleEntryProto> entrie
   static Path dataFile(Path prefix, int shard, int shards) {
     return prefix.resolveSibling(
         String.format("%s.data-%05d-of-%05d", prefix.getFileName(), shard, shards));
+  }
+
+  /**
+   * The number of data files, {@code atLeast} or more, under which none exists yet. A bundle that
+   * replaces another is written under other names, so that at any moment one of them is whole:
+   * which one is decided by the index, in one step. Readers open only the files that entries speak
+   * of.
+   */
+  static int unusedShards(Path prefix, int atLeast) {
+    for (int total = atLeast; ; total++) {
+      boolean used = false;
+      for (int shard = 0; shard < total && !used; shard++) {
+        used = Files.exists(dataFile(prefix, shard, total));
+      }
+      if (!used) {
+        return total;
+      }
+    }
+  }
+
+  /** Removes the data files of a bundle that this one has replaced. */
+  static void removeOtherData(Path prefix, int shards) {
+    String start = prefix.getFileName() + ".data-";
+    String end = String.format("-of-%05d", shards);
+    try (DirectoryStream<Path> files =
+        Files.newDirectoryStream(
+            prefix.getParent(),
+            f -> {
+              String name = f.getFileName().toString();
+              return name.startsWith(start) && DATA.matcher(name).find() && !name.endsWith(end);
+            })) {
+      for (Path file : files) {
+        Files.deleteIfExists(file);
+      }
+    } catch (IOException e) {
+      throw Failures.io("Cannot remove the old data files of", prefix, e);
+    }
   }
 
   /** A map that keeps entries in the order of the index. */

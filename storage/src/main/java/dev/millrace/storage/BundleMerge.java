@@ -36,7 +36,7 @@ public final class BundleMerge {
    * Merges the bundles {@code sources} into {@code target}, in place of an older one with this
    * prefix. The sources are gone after, and with {@code deleteOldDirs} their directories too where
    * nothing else is in them. When this returns, all of the target is on disk; after a crash in the
-   * middle there is no target.
+   * middle an older target is still there.
    *
    * @param allowMissing whether a source that does not exist is left out; NOT_FOUND otherwise
    */
@@ -64,13 +64,13 @@ public final class BundleMerge {
 
   private void take(Path source) {
     BundleIndex index = BundleIndex.read(source);
-    int firstShard = dataFiles.size();
-    for (int shard = 0; shard < index.shards(); shard++) {
-      Path file = BundleIndex.dataFile(source, shard, index.shards());
-      if (!Files.exists(file)) {
-        throw Failures.corrupt(file, "is missing, so checkpoint %s cannot be merged.", source);
+    int[] numbers = new int[index.shards()];
+    for (int shard = 0; shard < numbers.length; shard++) {
+      Path file = BundleIndex.dataFile(source, shard, numbers.length);
+      numbers[shard] = Files.exists(file) ? dataFiles.size() : -1;
+      if (numbers[shard] >= 0) {
+        dataFiles.add(file);
       }
-      dataFiles.add(file);
     }
     index
         .entries()
@@ -80,9 +80,21 @@ public final class BundleMerge {
               BundleEntryProto moved =
                   isPartitioned
                       ? entry
-                      : entry.toBuilder().setShardId(entry.getShardId() + firstShard).build();
+                      : entry.toBuilder().setShardId(number(source, entry, numbers)).build();
               entries.merge(key, moved, (a, b) -> join(key, a, b));
             });
+  }
+
+  /** Which data file of the merged bundle an entry is in. */
+  private static int number(Path source, BundleEntryProto entry, int[] numbers) {
+    int shard = entry.getShardId();
+    if (shard < 0 || shard >= numbers.length || numbers[shard] < 0) {
+      throw Failures.corrupt(
+          BundleIndex.dataFile(source, shard, numbers.length),
+          "is missing, so checkpoint %s cannot be merged.",
+          source);
+    }
+    return numbers[shard];
   }
 
   /** The entry of a partitioned tensor that has slices in two bundles. */
@@ -101,21 +113,21 @@ public final class BundleMerge {
 
   private void publish() {
     AtomicFile.makeDirectories(target.getParent());
-    Path indexFile = BundleIndex.file(target);
-    int shards = dataFiles.size();
-    try (AtomicFile index = new AtomicFile(indexFile)) {
+    int shards = BundleIndex.unusedShards(target, dataFiles.size());
+    try (AtomicFile index = new AtomicFile(BundleIndex.file(target))) {
       new BundleIndex(shards, entries).write(index);
       index.seal();
       for (Path file : dataFiles) {
         sync(file);
       }
-      BundleWriter.removeIndex(indexFile);
-      for (int shard = 0; shard < shards; shard++) {
-        AtomicFile.move(dataFiles.get(shard), BundleIndex.dataFile(target, shard, shards));
+      for (int i = 0; i < dataFiles.size(); i++) {
+        AtomicFile.move(dataFiles.get(i), BundleIndex.dataFile(target, i, shards));
       }
+      AtomicFile.syncDirectory(target.getParent());
       index.publish();
     }
     AtomicFile.syncDirectory(target.getParent());
+    BundleIndex.removeOtherData(target, shards);
   }
 
   /** Whoever wrote a source may not have waited for the disk. */

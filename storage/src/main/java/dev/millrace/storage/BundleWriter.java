@@ -8,21 +8,20 @@ import dev.millrace.proto.TensorShapeProto;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.io.IOException;
 import java.lang.ref.Reference;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.SequencedMap;
 import java.util.zip.CRC32C;
 
 /**
- * Writes a checkpoint: a tensor bundle with one data file, {@code PREFIX.data-00000-of-00001} and
- * {@code PREFIX.index}. Tensors are written as they are added, straight from their memory. Nothing
- * has its final name before {@link #finish}; when that returns, all of it is on disk. Closed
- * before, it leaves nothing behind.
+ * Writes a checkpoint: a tensor bundle with one data file, {@code PREFIX.data-00000-of-00001}, or
+ * of-00002 if it replaces one of that name, and {@code PREFIX.index}. Tensors are written as they
+ * are added, straight from their memory. Nothing has its final name before {@link #finish}; when
+ * that returns, all of it is on disk. Closed before, it leaves nothing behind.
  */
 public final class BundleWriter implements AutoCloseable {
   private final Path prefix;
+  private final int shards;
   private final AtomicFile data;
   private final SequencedMap<ByteString, BundleEntryProto> entries = BundleIndex.newEntries();
 
@@ -30,7 +29,8 @@ public final class BundleWriter implements AutoCloseable {
   public BundleWriter(Path prefix) {
     this.prefix = prefix.toAbsolutePath();
     AtomicFile.makeDirectories(this.prefix.getParent());
-    data = new AtomicFile(BundleIndex.dataFile(this.prefix, 0, 1));
+    shards = BundleIndex.unusedShards(this.prefix, 1);
+    data = new AtomicFile(BundleIndex.dataFile(this.prefix, 0, shards));
   }
 
   /** Adds a whole tensor. */
@@ -133,30 +133,19 @@ public final class BundleWriter implements AutoCloseable {
 
   /**
    * Completes the checkpoint, in place of an older one with this prefix: from here on others see
-   * it. After a crash in the middle of replacing, neither is there.
+   * it. After a crash in the middle the older one is still there.
    */
   public void finish() {
     data.seal();
-    Path indexFile = BundleIndex.file(prefix);
-    try (AtomicFile index = new AtomicFile(indexFile)) {
-      new BundleIndex(1, entries).write(index);
+    try (AtomicFile index = new AtomicFile(BundleIndex.file(prefix))) {
+      new BundleIndex(shards, entries).write(index);
       index.seal();
-      removeIndex(indexFile);
       data.publish();
+      AtomicFile.syncDirectory(prefix.getParent());
       index.publish();
     }
     AtomicFile.syncDirectory(prefix.getParent());
-  }
-
-  /** An old index must never be found beside new data, so it goes first, for good. */
-  static void removeIndex(Path file) {
-    try {
-      if (Files.deleteIfExists(file)) {
-        AtomicFile.syncDirectory(file.getParent());
-      }
-    } catch (IOException e) {
-      throw Failures.io("Cannot replace", file, e);
-    }
+    BundleIndex.removeOtherData(prefix, shards);
   }
 
   /** Drops the checkpoint unless it is finished. */

@@ -57,6 +57,29 @@ class BundleMergeTest {
   }
 
   @Test
+  void replacingLeavesTheOldOneWholeUntilTheNewOneIs() throws IOException {
+    Path p = save("p", "x", Tensor.scalar(1));
+    // Cut off after the new data file had its name, before the index had.
+    Files.writeString(dir.resolve("p.data-00000-of-00002"), "half");
+    assertEquals(1, Contents.of(p).size());
+    for (int i = 2; i < 5; i++) {
+      save("p", "x", Tensor.scalar(i));
+      try (BundleReader reader = new BundleReader(p)) {
+        assertEquals(i, reader.read("x").guarded().intValue());
+      }
+      try (var files = Files.list(dir)) {
+        assertEquals(2, files.count(), "an index and one data file");
+      }
+    }
+    save("q", "y", Tensor.scalar(9));
+    BundleMerge.merge(List.of(p, dir.resolve("q")), p, false, false);
+    try (BundleReader reader = new BundleReader(p)) {
+      assertEquals(4, reader.read("x").guarded().intValue());
+      assertEquals(9, reader.read("y").guarded().intValue());
+    }
+  }
+
+  @Test
   void mergedBundlesCanBeMergedAgain() {
     Path a = save("a", "x", Tensor.scalar(1));
     Path b = save("b", "y", Tensor.scalar(2));
