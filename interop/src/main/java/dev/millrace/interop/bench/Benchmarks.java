@@ -59,7 +59,7 @@ public final class Benchmarks {
     ask(
         "local empty step",
         () -> ContenderProcess.start(TensorFlowLocal.Empty.class, List.of("1")),
-        () -> ContenderProcess.start(MillraceLocal.Empty.class, List.of("1")));
+        () -> ContenderProcess.start(SMALL_HEAP, MillraceLocal.Empty.class, List.of("1")));
     for (Model model : MODELS) {
       for (int workers = 1; workers <= 2; workers++) {
         int n = workers;
@@ -116,7 +116,10 @@ public final class Benchmarks {
     try {
       for (var question : all.questions.entrySet()) {
         if (args.length == 0 || List.of(args).stream().anyMatch(question.getKey()::contains)) {
-          Match.print(System.out, question.getKey(), answer(match, question.getValue()));
+          List<Match.Result> results = answer(match, question.getValue());
+          if (!results.isEmpty()) {
+            Match.print(System.out, question.getKey(), results);
+          }
         }
       }
     } finally {
