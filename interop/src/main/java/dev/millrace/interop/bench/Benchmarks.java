@@ -149,6 +149,7 @@ public final class Benchmarks {
 
   /** The first is who the others are compared with; nulls do not take part. */
   @SafeVarargs
+  @SuppressWarnings("varargs")
   private void ask(String question, Supplier<Contender>... contenders) {
     questions.put(question, Stream.of(contenders).filter(Objects::nonNull).toList());
   }

@@ -37,6 +37,12 @@ public final class DataParallel {
     return Ranks.started("Millrace, ring of 2 x 1 thread", ranks);
   }
 
+  private static String freePort() throws IOException {
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return Integer.toString(free.getLocalPort());
+    }
+  }
+
   /**
    * Ranks of PyTorch, by the Python named by {@code -Dmillrace.torch}, else the system's. On Debian
    * python3-torch wants libopenblas0-pthread beside it.
@@ -44,13 +50,11 @@ public final class DataParallel {
   public static Contender pyTorch(String network) {
     String python = System.getProperty("millrace.torch", "/usr/bin/python3");
     List<ChildProcess> ranks = new ArrayList<>();
-    try (InputStream script = DataParallel.class.getResourceAsStream("data_parallel.py");
-        ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+    try (InputStream script = DataParallel.class.getResourceAsStream("data_parallel.py")) {
       Path file = Files.createTempFile("data_parallel-", ".py");
       file.toFile().deleteOnExit();
       Files.write(file, script.readAllBytes());
-      String port = Integer.toString(free.getLocalPort());
-      free.close();
+      String port = freePort();
       for (int r = 0; r < RANKS; r++) {
         List<String> command = List.of(python, file.toString(), network, "" + r, "" + RANKS, port);
         Map<String, String> oneThread =
