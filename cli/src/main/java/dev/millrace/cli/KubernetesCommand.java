@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.cli.k8s.JobSettings;
 import dev.millrace.cli.k8s.Manifests;
 import dev.millrace.cli.text.Yaml;
+import dev.millrace.examples.mnist.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

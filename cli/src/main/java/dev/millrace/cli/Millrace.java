@@ -1,6 +1,7 @@
 package dev.millrace.cli;
 
 import dev.millrace.examples.mnist.Method;
+import dev.millrace.examples.mnist.Mode;
 import dev.millrace.examples.mnist.Network;
 import java.io.PrintWriter;
 import java.util.List;

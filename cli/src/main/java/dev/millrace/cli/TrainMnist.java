@@ -1,14 +1,20 @@
 package dev.millrace.cli;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
-import dev.millrace.examples.mnist.AsyncTraining;
+import dev.millrace.collective.Ring;
 import dev.millrace.examples.mnist.Method;
 import dev.millrace.examples.mnist.MnistData;
+import dev.millrace.examples.mnist.MnistTraining;
+import dev.millrace.examples.mnist.Mode;
 import dev.millrace.examples.mnist.Network;
+import dev.millrace.examples.mnist.Progress;
+import dev.millrace.storage.CheckpointStateFile;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.LocalDateTime;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -22,17 +28,17 @@ import picocli.CommandLine.Spec;
 
 /**
  * Trains on MNIST. On its own it starts a whole cluster on this machine; with the flags of a
- * cluster it is one task of it.
+ * cluster, or under a launcher of ranks, it is one task of it.
  */
 @Command(
     name = "mnist",
     description = "Train a digit classifier on a cluster, by default one on this machine.",
-    showDefaultValues = true,
     footer = {
       "",
       "Examples:",
       "  millrace train mnist",
-      "  millrace train mnist --workers 3 --ps 2 --steps 6000",
+      "  millrace train mnist --model cnn --mode sync --workers 3 --backup-workers 1 --ps 2",
+      "  millrace train mnist --mode ring --workers 4",
       "One task per terminal:",
       "  millrace train mnist --ps_hosts localhost:2220 --worker_hosts localhost:2221 \\",
       "      --job_name ps --task_index 0",
@@ -40,31 +46,69 @@ import picocli.CommandLine.Spec;
       "      --job_name worker --task_index 0"
     })
 final class TrainMnist implements Callable<Integer> {
+  private static final int TRAIN_IMAGES = 60_000;
+
   @Spec CommandSpec spec;
+
   @Mixin ClusterFlags cluster;
 
-  @Option(names = "--model", description = "The network: ${COMPLETION-CANDIDATES}.")
+  @Option(
+      names = "--model",
+      description = "The network: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
   Network model = Network.MLP;
 
   @Option(
+      names = "--mode",
+      description = "How tasks train together: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
+  Mode mode = Mode.ASYNC;
+
+  @Option(
       names = "--optimizer",
-      description = "How the loss is made smaller: ${COMPLETION-CANDIDATES}.")
+      description =
+          "How the loss is made smaller: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
   Method optimizer = Method.SGD;
 
-  @Option(names = "--ps", description = "How many parameter servers to start.")
+  @Option(
+      names = "--ps",
+      paramLabel = "N",
+      description = "How many parameter servers to start. Default: ${DEFAULT-VALUE}")
   int ps = 1;
 
-  @Option(names = "--workers", description = "How many workers to start.")
+  @Option(
+      names = "--workers",
+      paramLabel = "N",
+      description = "How many workers to start. Default: ${DEFAULT-VALUE}")
   int workers = 2;
 
   @Option(
+      names = {"--backup-workers", "--backup_workers"},
+      paramLabel = "N",
+      description = "In sync mode, how many of them a step does not wait for. Default: 0")
+  int backupWorkers;
+
+  @Option(
+      names = {"--staleness-bound", "--staleness_bound"},
+      paramLabel = "N",
+      description =
+          "In bounded mode, how many steps a worker may be ahead. Default: ${DEFAULT-VALUE}")
+  int bound = 4;
+
+  @Option(
       names = {"--steps", "--train_steps"},
-      description = "Steps to train, all workers together.")
+      paramLabel = "N",
+      description = "Global steps to train. Default: ${DEFAULT-VALUE}")
   long steps = 3000;
 
   @Option(
+      names = "--epochs",
+      paramLabel = "N",
+      description = "Passes over the training images, instead of --steps.")
+  Integer epochs;
+
+  @Option(
       names = {"--batch-size", "--batch_size"},
-      description = "Images per step.")
+      paramLabel = "N",
+      description = "Images per step and worker. Default: ${DEFAULT-VALUE}")
   int batchSize = 100;
 
   @Option(
@@ -73,85 +117,218 @@ final class TrainMnist implements Callable<Integer> {
       description = "Step size of the descent; what suits the optimizer if not given.")
   Float learningRate;
 
-  @Option(names = "--seed", description = "Where random numbers start.")
+  @Option(names = "--seed", description = "Where random numbers start. Default: ${DEFAULT-VALUE}")
   long seed = 1;
 
   @Option(
       names = {"--data-dir", "--data_dir"},
+      paramLabel = "FOLDER",
       description = "A folder with the four IDX files; the bundled ones if not given.")
   Path dataDir;
 
+  @Option(
+      names = {"--log-dir", "--log_dir"},
+      paramLabel = "FOLDER",
+      description =
+          "Where checkpoints and summaries go; a new folder in millrace-logs if a whole"
+              + " cluster is started, else nowhere.")
+  Path logDir;
+
+  @Option(names = "--resume", description = "Go on from the checkpoint in the log folder.")
+  boolean resume;
+
+  @Option(names = "--live", hidden = true)
+  boolean live;
+
   @Override
   public Integer call() throws Exception {
-    if (ps < 1 || workers < 1 || steps < 1 || batchSize < 1) {
-      throw MillraceException.invalid(
-          "--ps, --workers, --steps and --batch-size must be at least 1.");
-    }
-    if (!cluster.given()) {
-      return wholeCluster();
-    }
-    ClusterSpec spec = cluster.cluster();
-    TaskId task = cluster.task();
-    AsyncTraining training =
-        new AsyncTraining(
-            spec,
-            new AsyncTraining.Settings(
-                model, optimizer, steps, batchSize, learningRate(), seed, dataDir),
-            System.out);
-    switch (task.job()) {
-      case "ps" -> training.serve(task.index());
-      case "worker" -> {
-        double accuracy = training.work(task.index());
-        if (task.index() == 0) {
-          System.out.printf(Locale.ROOT, "test accuracy %.2f %%%n", accuracy * 100);
-        }
+    check();
+    if (mode == Mode.RING && (isRank() || workers == 1)) {
+      try (Ring ring = Ring.init()) {
+        report(ring.rank() == 0, asRank(ring));
       }
-      default ->
-          throw MillraceException.invalid(
-              "--job_name is '%s'; training knows ps and worker.", task.job());
+    } else if (mode.hasServers() && cluster.given()) {
+      task(cluster.task());
+    } else {
+      wholeJob();
     }
     return 0;
   }
 
-  private int wholeCluster() throws Exception {
+  private void check() {
+    if (workers < 1 || ps < 1 || steps < 1 || batchSize < 1 || (epochs != null && epochs < 1)) {
+      throw MillraceException.invalid(
+          "--ps, --workers, --steps, --epochs and --batch-size must be at least 1.");
+    }
+    if (backupWorkers < 0 || backupWorkers > 0 && mode != Mode.SYNC || backupWorkers >= workers) {
+      throw MillraceException.invalid(
+          "--backup-workers is %d; only --mode sync has them, and at least one of the %d workers"
+              + " must be waited for.",
+          backupWorkers, workers);
+    }
+    if (batchSize > TRAIN_IMAGES / 2) {
+      throw MillraceException.invalid(
+          "--batch-size is %d, which is too large for %d images.", batchSize, TRAIN_IMAGES);
+    }
+    if (epochs != null) {
+      int together = mode == Mode.SYNC || mode == Mode.RING ? workers - backupWorkers : 1;
+      steps = Math.max(1, (long) epochs * TRAIN_IMAGES / batchSize / together);
+    }
+  }
+
+  /** Whether a launcher has started this process as one of several ranks. */
+  private static boolean isRank() {
+    return dev.millrace.collective.Settings.fromEnvironment().place().size() > 1;
+  }
+
+  private MnistTraining training() {
+    return new MnistTraining(
+        new MnistTraining.Settings(
+            model,
+            optimizer,
+            mode,
+            steps,
+            batchSize,
+            learningRate(),
+            seed,
+            backupWorkers,
+            bound,
+            dataDir,
+            logDir),
+        new Progress(System.out, steps, live || isTerminal()));
+  }
+
+  private double asRank(Ring ring) {
+    try {
+      return training().rank(ring);
+    } catch (RuntimeException e) {
+      ring.abort(e);
+      throw e;
+    }
+  }
+
+  private void task(TaskId task) {
+    switch (task.job()) {
+      case "ps" -> training().serve(cluster.cluster(), task.index());
+      case "worker" -> report(task.index() == 0, training().work(cluster.cluster(), task.index()));
+      default ->
+          throw MillraceException.invalid(
+              "This task is of job '%s'; training knows ps and worker.", task.job());
+    }
+  }
+
+  private void report(boolean chief, double accuracy) {
+    if (chief) {
+      PrintWriter out = spec.commandLine().getOut();
+      out.printf(Locale.ROOT, "test accuracy %.2f %%%n", accuracy * 100);
+      out.flush();
+    }
+  }
+
+  private void wholeJob() throws Exception {
     MnistData.check(dataDir);
+    chooseLogDir();
     PrintWriter out = spec.commandLine().getOut();
-    out.printf(
-        "Training %s on MNIST: %d ps, %d workers, asynchronous, %d steps of %d images.%n",
-        model, ps, workers, steps, batchSize);
+    out.printf("Training %s on MNIST, %s: %s%n", model, mode, shape());
     out.flush();
+    if (mode == Mode.LOCAL) {
+      report(true, training().local());
+    } else {
+      startTasks();
+    }
+    out.printf("checkpoint and summaries are in %s%n", logDir);
+    out.printf("  millrace checkpoint show %s%n", logDir);
+    out.printf("  millrace events %s%n", logDir);
+    out.printf("  tensorboard --logdir %s%n", logDir);
+  }
+
+  private String shape() {
+    String tasks =
+        switch (mode) {
+          case LOCAL -> "one process";
+          case RING -> workers + " ranks";
+          default -> ps + " ps, " + workers + " workers";
+        };
+    return tasks + ", " + steps + " steps of " + batchSize + " images.";
+  }
+
+  private void chooseLogDir() {
+    if (logDir == null) {
+      String time = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss").format(LocalDateTime.now());
+      logDir = Path.of("millrace-logs", "mnist-" + time);
+    } else if (!resume && CheckpointStateFile.latest(logDir).isPresent()) {
+      throw new MillraceException(
+          Code.ALREADY_EXISTS,
+          String.format(
+              "%s holds a checkpoint already: %s. Go on from it with --resume, or use another"
+                  + " --log-dir.",
+              logDir, CheckpointStateFile.latest(logDir).get().getFileName()));
+    }
+  }
+
+  private void startTasks() throws Exception {
     boolean verbose = ((Millrace) spec.root().userObject()).verbose;
-    try (HeldPorts ports = HeldPorts.take(ps + workers);
+    int servers = mode.hasServers() ? ps : 0;
+    try (HeldPorts ports = HeldPorts.take(servers + workers);
         LocalCluster local = new LocalCluster(verbose ? spec.commandLine().getErr() : null)) {
-      List<String> shared = sharedFlags(ports.addresses(), verbose);
-      for (int i = 0; i < ps; i++) {
-        local.start("ps/" + i, with(shared, "ps", i), Map.of(), false);
-      }
-      for (int i = 0; i < workers; i++) {
-        local.start("worker/" + i, with(shared, "worker", i), Map.of(), i == 0);
+      List<String> shared = sharedFlags(verbose);
+      if (mode == Mode.RING) {
+        String job = "train-mnist-" + ProcessHandle.current().pid();
+        for (int i = 0; i < workers; i++) {
+          local.start("rank " + i, shared, rankVariables(job, i), i == 0);
+        }
+      } else {
+        List<String> addresses = ports.addresses();
+        shared.addAll(List.of("--ps_hosts", String.join(",", addresses.subList(0, ps))));
+        shared.addAll(
+            List.of("--worker_hosts", String.join(",", addresses.subList(ps, addresses.size()))));
+        for (int i = 0; i < ps; i++) {
+          local.start("ps/" + i, with(shared, "ps", i), Map.of(), false);
+        }
+        for (int i = 0; i < workers; i++) {
+          local.start("worker/" + i, with(shared, "worker", i), Map.of(), i == 0);
+        }
       }
       local.await();
     }
-    return 0;
   }
 
-  private List<String> sharedFlags(List<String> addresses, boolean verbose) {
-    List<String> flags = new ArrayList<>(List.of("train", "mnist", "--model", model.toString()));
-    flags.addAll(List.of("--ps_hosts", String.join(",", addresses.subList(0, ps))));
-    flags.addAll(
-        List.of("--worker_hosts", String.join(",", addresses.subList(ps, addresses.size()))));
+  private Map<String, String> rankVariables(String job, int rank) {
+    String size = Integer.toString(workers);
+    return Map.of(
+        "MILLRACE_RANK", Integer.toString(rank),
+        "MILLRACE_SIZE", size,
+        "MILLRACE_LOCAL_RANK", Integer.toString(rank),
+        "MILLRACE_LOCAL_SIZE", size,
+        "MILLRACE_JOB", job);
+  }
+
+  private List<String> sharedFlags(boolean verbose) {
+    List<String> flags = new ArrayList<>(List.of("train", "mnist"));
+    flags.addAll(List.of("--model", model.toString(), "--mode", mode.toString()));
     flags.addAll(List.of("--optimizer", optimizer.toString()));
+    flags.addAll(List.of("--workers", Integer.toString(workers)));
+    flags.addAll(List.of("--backup-workers", Integer.toString(backupWorkers)));
+    flags.addAll(List.of("--staleness-bound", Integer.toString(bound)));
     flags.addAll(List.of("--steps", Long.toString(steps)));
     flags.addAll(List.of("--batch-size", Integer.toString(batchSize)));
     flags.addAll(List.of("--learning-rate", Float.toString(learningRate())));
     flags.addAll(List.of("--seed", Long.toString(seed)));
+    flags.addAll(List.of("--log-dir", logDir.toAbsolutePath().toString()));
     if (dataDir != null) {
-      flags.addAll(List.of("--data-dir", dataDir.toString()));
+      flags.addAll(List.of("--data-dir", dataDir.toAbsolutePath().toString()));
+    }
+    if (isTerminal()) {
+      flags.add("--live");
     }
     if (verbose) {
       flags.add("--verbose");
     }
     return flags;
+  }
+
+  private static boolean isTerminal() {
+    return System.console() != null && System.console().isTerminal();
   }
 
   private float learningRate() {

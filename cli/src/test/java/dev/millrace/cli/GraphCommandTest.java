@@ -3,13 +3,15 @@ package dev.millrace.cli;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.TextFormat;
-import dev.millrace.examples.mnist.Method;
 import dev.millrace.examples.mnist.MnistModel;
 import dev.millrace.examples.mnist.Network;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.MetaGraphDef;
 import dev.millrace.proto.NodeDef;
 import dev.millrace.train.ReplicaDeviceSetter;
+import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.wire.GraphCodec;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -21,12 +23,8 @@ class GraphCommandTest {
   @TempDir Path dir;
 
   private static GraphDef softmax() {
-    MnistModel m =
-        MnistModel.build(
-            Network.SOFTMAX,
-            Method.SGD.optimizer(.1f),
-            1,
-            s -> s.withDevice(ReplicaDeviceSetter.of(2)));
+    Scope scope = Scope.of(StandardOps.newGraph()).withDevice(ReplicaDeviceSetter.of(2));
+    MnistModel m = MnistModel.build(scope, Network.SOFTMAX, new GradientDescent(.1f)::minimize);
     return GraphCodec.encode(m.graph());
   }
 

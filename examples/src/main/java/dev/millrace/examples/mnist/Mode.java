@@ -1,9 +1,9 @@
-package dev.millrace.cli;
+package dev.millrace.examples.mnist;
 
 import java.util.Locale;
 
 /** How the tasks of a job train together. */
-enum Mode {
+public enum Mode {
   /** One process, no cluster. */
   LOCAL,
 
@@ -18,6 +18,11 @@ enum Mode {
 
   /** No parameter servers: gradients are averaged around a ring. */
   RING;
+
+  /** Whether there are parameter servers. */
+  public boolean hasServers() {
+    return this == ASYNC || this == SYNC || this == BOUNDED;
+  }
 
   @Override
   public String toString() {

@@ -1,0 +1,235 @@
+package dev.millrace.examples.mnist;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.ClusterSession;
+import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.Server;
+import dev.millrace.cluster.TaskId;
+import dev.millrace.collective.Ring;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.proto.ConfigProto;
+import dev.millrace.ring.DistributedOptimizer;
+import dev.millrace.ring.RingOps;
+import dev.millrace.ring.RingSettings;
+import dev.millrace.runtime.LocalSession;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.ReplicaDeviceSetter;
+import dev.millrace.train.hook.NanTensorHook;
+import dev.millrace.train.hook.StopAtStepHook;
+import dev.millrace.train.job.JobEnd;
+import dev.millrace.train.optimizer.Optimizer;
+import dev.millrace.train.session.MonitoredTrainingSession;
+import dev.millrace.train.session.SessionFactory;
+import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.session.TrainingSettings;
+import dev.millrace.train.sync.BoundedStaleness;
+import dev.millrace.train.sync.SyncReplicasOptimizer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.DoubleSupplier;
+
+/**
+ * Trains on the digits: in one process, as one task of a cluster of parameter servers and workers,
+ * or as one rank of a ring. The modes differ in how the graph is placed, in which optimizer stands
+ * around the optimizer, and in the hooks that belong to it; the loop is the same.
+ */
+public final class MnistTraining {
+  private static final Duration LEAVE = Duration.ofSeconds(10);
+  private static final int TEST_BATCH = 1000;
+
+  /**
+   * What to train and for how long.
+   *
+   * @param steps global steps, all workers together
+   * @param backupWorkers workers whose gradients a synchronous step does not wait for
+   * @param bound steps a worker may be ahead of the slowest, in bounded mode
+   * @param logDir where checkpoints and summaries go; null for nowhere
+   */
+  public record Settings(
+      Network network,
+      Method method,
+      Mode mode,
+      long steps,
+      int batchSize,
+      float learningRate,
+      long seed,
+      int backupWorkers,
+      int bound,
+      Path dataDir,
+      Path logDir) {}
+
+  private final Settings settings;
+  private final Progress progress;
+
+  /** Training with these settings; the chief shows how it goes by {@code progress}. */
+  public MnistTraining(Settings settings, Progress progress) {
+    this.settings = settings;
+    this.progress = progress;
+  }
+
+  /** Trains in this process alone; returns the accuracy on the test images. */
+  public double local() {
+    Scope scope = Scope.of(seeded(StandardOps.newGraph()));
+    MnistModel model = MnistModel.build(scope, settings.network, optimizer()::minimize);
+    return train(model, LocalSession::new, usual(model, true), 0);
+  }
+
+  /** Trains as one rank of a ring; returns the accuracy, as every rank has the same model. */
+  public double rank(Ring ring) {
+    Scope scope = Scope.of(seeded(RingOps.newGraph(ring)));
+    DistributedOptimizer distributed = new DistributedOptimizer(ring, optimizer());
+    MnistModel model = MnistModel.build(scope, settings.network, distributed::minimize);
+    TrainingSettings own = RingSettings.of(ring, scope, usual(model, ring.rank() == 0));
+    return train(model, LocalSession::new, own, ring.rank());
+  }
+
+  /** Is parameter server {@code index} until the chief is done; fails if the job has failed. */
+  public void serve(ClusterSpec cluster, int index) {
+    TaskId task = new TaskId("ps", index);
+    try (Server server = Server.start(cluster, task, StandardOps.registry())) {
+      JobEnd.Outcome outcome =
+          JobEnd.await(
+              StandardOps.registry(),
+              graph -> new ClusterSession(graph, server.target(), reaching(task.name())),
+              index,
+              cluster.tasks("worker").size(),
+              LEAVE);
+      if (outcome.cause() != null) {
+        throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
+      }
+    }
+  }
+
+  /** Is worker {@code index}; the chief, worker 0, returns the accuracy, others NaN. */
+  public double work(ClusterSpec cluster, int index) {
+    TaskId task = new TaskId("worker", index);
+    boolean chief = index == 0;
+    int servers = cluster.tasks("ps").size();
+    int workers = cluster.tasks("worker").size();
+    Scope scope =
+        Scope.of(seeded(StandardOps.newGraph()))
+            .withDevice(ReplicaDeviceSetter.of(servers, "/job:worker/task:" + index));
+    List<SessionRunHook> hooks = new ArrayList<>();
+    MnistModel model =
+        switch (settings.mode) {
+          case SYNC -> {
+            SyncReplicasOptimizer sync =
+                new SyncReplicasOptimizer(optimizer(), workers - settings.backupWorkers, workers);
+            MnistModel m = MnistModel.build(scope, settings.network, sync::minimize);
+            hooks.add(sync.hook(chief));
+            yield m;
+          }
+          case BOUNDED -> {
+            BoundedStaleness bounded =
+                new BoundedStaleness(optimizer(), workers, index, settings.bound);
+            MnistModel m = MnistModel.build(scope, settings.network, bounded::minimize);
+            hooks.add(bounded.hook(chief, Duration.ofMinutes(1)));
+            yield m;
+          }
+          default -> MnistModel.build(scope, settings.network, optimizer()::minimize);
+        };
+    SessionRunHook lastWord = JobEnd.hook(scope, servers, index);
+    // A worker needs the parameter servers and itself, not the other workers.
+    ConfigProto config = reaching("/job:ps", "/job:worker/task:" + index);
+    try (Server server = Server.start(cluster, task, StandardOps.registry())) {
+      SessionFactory sessions = graph -> new ClusterSession(graph, server.target(), config);
+      TrainingSettings own = usual(model, chief).withHooks(hooks.toArray(SessionRunHook[]::new));
+      return leaving(lastWord, sessions, model, () -> train(model, sessions, own, index));
+    }
+  }
+
+  /**
+   * Trains, then says how it ended to the parameter servers. Only then, as they leave when the
+   * chief is done, and its last save needs them.
+   */
+  private static double leaving(
+      SessionRunHook lastWord, SessionFactory sessions, MnistModel model, DoubleSupplier train) {
+    try {
+      double accuracy = train.getAsDouble();
+      try (Session session = sessions.open(model.graph())) {
+        lastWord.end(session);
+      }
+      return accuracy;
+    } catch (RuntimeException e) {
+      try (Session session = sessions.open(model.graph())) {
+        lastWord.abandon(session, MillraceException.of(e));
+      }
+      throw e;
+    }
+  }
+
+  private Graph seeded(Graph graph) {
+    graph.setSeed(settings.seed);
+    return graph;
+  }
+
+  private Optimizer optimizer() {
+    return settings.method.optimizer(settings.learningRate);
+  }
+
+  private static ConfigProto reaching(String... tasks) {
+    return ConfigProto.newBuilder().addAllDeviceFilters(List.of(tasks)).build();
+  }
+
+  private TrainingSettings usual(MnistModel model, boolean chief) {
+    return TrainingSettings.DEFAULT
+        .withChief(chief)
+        .withFolder(settings.logDir)
+        .withHooks(
+            new NanTensorHook(model.loss()), StopAtStepHook.at(model.globalStep(), settings.steps));
+  }
+
+  private double train(
+      MnistModel model, SessionFactory sessions, TrainingSettings training, int index) {
+    MnistData.Batches batches =
+        MnistData.train(settings.dataDir).batches(settings.batchSize, settings.seed + index);
+    List<Output> seen = List.of(model.loss(), model.globalStep().read());
+    try (MonitoredTrainingSession session =
+        MonitoredTrainingSession.start(model.scope(), sessions, training)) {
+      session.loop(
+          s -> {
+            Tensor[] batch = batches.next();
+            List<Tensor> r =
+                s.run(
+                    Map.of(model.images(), batch[0], model.labels(), batch[1]),
+                    seen,
+                    List.of(model.train()));
+            if (training.chief()) {
+              progress.step(r.get(1).longValue(), r.get(0).doubleValue());
+            }
+            r.forEach(Tensor::close);
+            batch[0].close();
+            batch[1].close();
+          });
+      if (!training.chief()) {
+        return Double.NaN;
+      }
+      progress.end();
+      return evaluate(session.raw(), model);
+    }
+  }
+
+  private double evaluate(Session session, MnistModel model) {
+    MnistData test = MnistData.test(settings.dataDir);
+    double sum = 0;
+    int n = test.size() / TEST_BATCH;
+    for (int i = 0; i < n; i++) {
+      try (Tensor images = test.images(i * TEST_BATCH, TEST_BATCH);
+          Tensor labels = test.labels(i * TEST_BATCH, TEST_BATCH);
+          Tensor accuracy =
+              session.fetch(
+                  model.accuracy(), Map.of(model.images(), images, model.labels(), labels))) {
+        sum += accuracy.doubleValue();
+      }
+    }
+    return sum / n;
+  }
+}
