@@ -34,7 +34,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.DoubleSupplier;
 
 /**
  * Trains on the digits: in one process, as one task of a cluster of parameter servers and workers,
@@ -136,33 +135,15 @@ public final class MnistTraining {
           }
           default -> MnistModel.build(scope, settings.network, optimizer()::minimize);
         };
-    SessionRunHook lastWord = JobEnd.hook(scope, servers, index);
+    hooks.add(JobEnd.hook(scope, servers, index));
     // A worker needs the parameter servers and itself, not the other workers.
     ConfigProto config = reaching("/job:ps", "/job:worker/task:" + index);
     try (Server server = Server.start(cluster, task, StandardOps.registry())) {
-      SessionFactory sessions = graph -> new ClusterSession(graph, server.target(), config);
-      TrainingSettings own = usual(model, chief).withHooks(hooks.toArray(SessionRunHook[]::new));
-      return leaving(lastWord, sessions, model, () -> train(model, sessions, own, index));
-    }
-  }
-
-  /**
-   * Trains, then says how it ended to the parameter servers. Only then, as they leave when the
-   * chief is done, and its last save needs them.
-   */
-  private static double leaving(
-      SessionRunHook lastWord, SessionFactory sessions, MnistModel model, DoubleSupplier train) {
-    try {
-      double accuracy = train.getAsDouble();
-      try (Session session = sessions.open(model.graph())) {
-        lastWord.end(session);
-      }
-      return accuracy;
-    } catch (RuntimeException e) {
-      try (Session session = sessions.open(model.graph())) {
-        lastWord.abandon(session, MillraceException.of(e));
-      }
-      throw e;
+      return train(
+          model,
+          graph -> new ClusterSession(graph, server.target(), config),
+          usual(model, chief).withHooks(hooks.toArray(SessionRunHook[]::new)),
+          index);
     }
   }
 
