@@ -64,8 +64,7 @@ class SchedulesTest {
   @Test
   void piecewiseRatesChangeAfterTheirBoundaries() {
     check(
-        LearningRates.piecewiseConstant(
-            scope, step, new long[] {2, 4}, new float[] {1, .5f, .25f}),
+        LearningRates.piecewiseConstant(scope, step, new long[] {2, 4}, new float[] {1, .5f, .25f}),
         7,
         i -> i <= 2 ? 1 : i <= 4 ? .5 : .25);
   }
@@ -81,8 +80,7 @@ class SchedulesTest {
     GraphVariable a = v.variable("a", Shape.of(2), Initializers.zeros());
     GraphVariable b = v.variable("b", Shape.of(1), Initializers.zeros());
     return List.of(
-        new GradientAndVariable(
-            new Grad.Dense(Const.of(scope, Tensor.vector(3f, -4f))), a),
+        new GradientAndVariable(new Grad.Dense(Const.of(scope, Tensor.vector(3f, -4f))), a),
         new GradientAndVariable(new Grad.Dense(Const.of(scope, Tensor.vector(12f))), b));
   }
 
@@ -127,8 +125,7 @@ class SchedulesTest {
         assertEquals(expected, s.fetch(averages.average(v).read()).doubleValue(), 1e-5);
       }
       assertEquals("v/ExponentialMovingAverage", averages.average(v).name());
-      assertEquals(
-          v, averages.toRestore(List.of(v)).get("v/ExponentialMovingAverage"));
+      assertEquals(v, averages.toRestore(List.of(v)).get("v/ExponentialMovingAverage"));
     }
   }
 }

@@ -48,19 +48,15 @@ class PartitionedVariableTest {
   @Test
   void partitionersCutAsTensorFlowsDo() {
     Shape shape = Shape.of(10, 4);
-    assertArrayEquals(
-        new int[] {3, 1}, Partitioner.fixedSize(3, 0).partition(shape, DType.FLOAT));
+    assertArrayEquals(new int[] {3, 1}, Partitioner.fixedSize(3, 0).partition(shape, DType.FLOAT));
     // 16 bytes a row, at most 3 rows in 50 bytes.
     assertArrayEquals(
         new int[] {4, 1}, Partitioner.byAxisSize(50, 0).partition(shape, DType.FLOAT));
-    assertArrayEquals(
-        new int[] {1, 2}, Partitioner.minMax(8, 1, 80).partition(shape, DType.FLOAT));
+    assertArrayEquals(new int[] {1, 2}, Partitioner.minMax(8, 1, 80).partition(shape, DType.FLOAT));
     assertEquals(
-        List.of(4L, 3L, 3L),
-        table(10, 3).parts().stream().map(p -> p.shape().dim(0)).toList());
+        List.of(4L, 3L, 3L), table(10, 3).parts().stream().map(p -> p.shape().dim(0)).toList());
     assertThrows(
-        MillraceException.class,
-        () -> Partitioner.fixedSize(2, 2).partition(shape, DType.FLOAT));
+        MillraceException.class, () -> Partitioner.fixedSize(2, 2).partition(shape, DType.FLOAT));
   }
 
   @Test
@@ -70,7 +66,10 @@ class PartitionedVariableTest {
       PartitionedVariable t =
           VariableScope.of(s)
               .partitioned(
-                  "t", DType.FLOAT, Shape.of(7, 2), Initializers.zeros(),
+                  "t",
+                  DType.FLOAT,
+                  Shape.of(7, 2),
+                  Initializers.zeros(),
                   Partitioner.fixedSize(3, 0));
       Output ids = Const.of(s, Tensor.of(Shape.of(2, 4), 0L, 1L, 2L, 3L, 4L, 5L, 6L, 0L));
       Output rows = Embedding.lookup(s, t, ids, spread);
@@ -117,8 +116,7 @@ class PartitionedVariableTest {
       assertEquals(List.of("t"), reader.names());
       assertEquals(Shape.of(5, 2), reader.shape("t"));
       assertEquals(
-          List.of(TensorSlice.parse("0,3:0,2"), TensorSlice.parse("3,2:0,2")),
-          reader.slices("t"));
+          List.of(TensorSlice.parse("0,3:0,2"), TensorSlice.parse("3,2:0,2")), reader.slices("t"));
     }
   }
 
@@ -134,8 +132,7 @@ class PartitionedVariableTest {
                 dev.millrace.ops.math.Arithmetic.mul(s, v.read(), Const.of(s, i == 0 ? 2f : 4f)),
             new GradientDescent(.1f),
             null);
-    try (Session s =
-        new LocalSession(scope.graph(), new SessionOptions(2, false, null, true))) {
+    try (Session s = new LocalSession(scope.graph(), new SessionOptions(2, false, null, true))) {
       s.run(Variables.initializer(scope));
       s.run(train);
       assertEquals(1 - .1f * 3, s.fetch(v.read()).floatValue(), 1e-6);
