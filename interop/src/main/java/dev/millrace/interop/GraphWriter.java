@@ -55,6 +55,15 @@ public final class GraphWriter {
     return definition;
   }
 
+  /**
+   * Says that a TensorFlow of this GraphDef version wrote the graph, one that had an op since
+   * removed.
+   */
+  public GraphWriter producer(int version) {
+    graph.setVersions(VersionDef.newBuilder().setProducer(version));
+    return this;
+  }
+
   /** Puts the nodes to come on this device. */
   public GraphWriter device(String name) {
     device = name;

@@ -170,7 +170,8 @@ class TensorFlowCasesTest {
         Tensor expected = c.inputGradients.get(i);
         if (grads.get(i) instanceof Grad.None) {
           assertTrue(expected == null || isZero(expected), where + ", no gradient " + i);
-        } else {
+        } else if (expected != null) {
+          // Where TensorFlow has none, such as by what PadV2 fills in, interop knows the slope.
           Tensor dx = Evaluator.run(Gradients.dense(scope, grads.get(i)), feeds);
           close(expected, dx, 20, where + ", gradient " + i);
         }

@@ -12,10 +12,16 @@ public interface Gradient {
    * whose gradient is zero by nature says {@link Op.Builder#noGradient} instead.)
    */
   static Gradient undefined(String why) {
-    return g -> {
+    return new Undefined(why);
+  }
+
+  /** What {@link #undefined} gives. */
+  record Undefined(String why) implements Gradient {
+    @Override
+    public void build(GradientContext g) {
       throw MillraceException.invalid(
           "The gradient of %s '%s' was asked for, but %s. Use StopGradient where none is meant.",
           g.node().op().name(), g.node().name(), why);
-    };
+    }
   }
 }

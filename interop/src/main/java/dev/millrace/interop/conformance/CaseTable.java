@@ -66,6 +66,7 @@ public abstract class CaseTable {
         new UpdateCases(),
         new QueueCases(),
         new ControlFlowCases(),
+        new GradientCases(),
         new TextCases());
   }
 

@@ -1,6 +1,5 @@
 package dev.millrace.interop.conformance;
 
-import dev.millrace.base.MillraceException;
 import dev.millrace.interop.GraphWriter;
 import dev.millrace.interop.conformance.OpCase.Knowledge;
 import dev.millrace.proto.GraphDef;
@@ -10,35 +9,48 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
- * A case's op with every floating output multiplied by random weights, so that a gradient that
- * mixes up elements shows. The gradients are TensorFlow's own where it has them in C++, else finite
- * differences of what TensorFlow computes.
+ * A graph with outputs to differentiate, and the values by which. Of a case every floating output
+ * is multiplied by random weights first, so that a gradient that mixes up elements shows.
+ *
+ * @param subject what is differentiated, for a person
+ * @param ops the ops whose gradients take part
+ * @param ys the outputs whose sum is differentiated
+ * @param points by what it is differentiated, and where
+ * @param feeds what else is fed
+ * @param prepare what is run with the feeds before the outputs are, such as an assignment
+ * @param slack how much more loosely than usual the gradients are compared
+ * @param isDouble whether all that is computed on is of double precision
+ * @param isTensorFlowsSound whether TensorFlow's own gradient, where it has one, may be asked
  */
-final class GradientGraph {
-  private static final double STEP = 1e-5;
+record GradientGraph(
+    String subject,
+    Set<String> ops,
+    GraphDef graph,
+    List<String> ys,
+    List<Point> points,
+    Map<String, Tensor> feeds,
+    List<String> prepare,
+    double slack,
+    boolean isTensorFlowsSound,
+    boolean isDouble) {
+  /** Elements of one tensor that finite differences are taken by, spread over it. */
+  private static final int SAMPLES = 24;
 
-  /** How much looser than exact gradients those by finite differences are compared. */
-  private static final double DIFFERENCE_SLACK = 2e7;
+  /**
+   * One thing to differentiate by.
+   *
+   * @param x the output the gradient is asked for by: a value, or a variable's handle
+   * @param fed the placeholder that value is fed to
+   * @param at the value
+   */
+  record Point(String x, String fed, Tensor at) {}
 
-  private final OpCase c;
-  private final GraphDef graph;
-  private final Map<String, Tensor> feeds;
-  private final List<String> weighted;
-  private final List<String> xs = new ArrayList<>();
-  private boolean byDifferences;
-
-  private GradientGraph(
-      OpCase c, GraphDef graph, Map<String, Tensor> feeds, List<String> weighted) {
-    this.c = c;
-    this.graph = graph;
-    this.feeds = feeds;
-    this.weighted = weighted;
-    c.gradientInputs().forEach(i -> xs.add(OpCase.input(i) + ":0"));
-  }
-
-  /** The graph for a case with these outputs; null if a gradient can flow from none of them. */
+  /** The graph of a case with these outputs; null if a gradient can flow from none of them. */
   static GradientGraph of(OpCase c, List<Tensor> outputs) {
     GraphWriter graph = c.writer(Knowledge.SHAPES);
     Map<String, Tensor> feeds = new LinkedHashMap<>(c.feeds(Knowledge.SHAPES));
@@ -54,89 +66,98 @@ final class GradientGraph {
             graph.add("weighted" + i, "Mul", Map.of(), OpCase.NODE + ":" + i, weights) + ":0");
       }
     }
-    return weighted.isEmpty() ? null : new GradientGraph(c, graph.build(), feeds, weighted);
+    boolean isDouble = weighted.stream().allMatch(y -> graph.dtype(y) == DType.DOUBLE);
+    List<Point> points = new ArrayList<>();
+    for (int i : c.gradientInputs()) {
+      String x = OpCase.input(i) + ":0";
+      points.add(new Point(x, x, c.inputs().get(i)));
+      isDouble &= c.inputs().get(i).dtype() == DType.DOUBLE;
+    }
+    return weighted.isEmpty() || points.isEmpty()
+        ? null
+        : new GradientGraph(
+            c.toString(),
+            Set.of(c.op()),
+            graph.build(),
+            weighted,
+            points,
+            feeds,
+            List.of(),
+            c.slack(),
+            c.isTensorFlowsGradientSound(),
+            isDouble);
   }
 
-  /** How much more loosely than values the gradients are to be compared. */
-  double slack() {
-    return byDifferences ? DIFFERENCE_SLACK : 4;
+  /** The graph of a scenario, of all the ops in it: TensorFlow's C++ has no gradients of those. */
+  static GradientGraph of(Scenario s, Scenario.Derivative d) {
+    Set<String> ops = new TreeSet<>();
+    s.graphDef().getNodeList().forEach(node -> ops.add(node.getOp()));
+    return new GradientGraph(
+        s.name(),
+        ops,
+        s.graphDef(),
+        List.of(d.y()),
+        List.of(new Point(d.x(), d.fed(), d.feeds().get(d.fed()))),
+        d.feeds(),
+        d.prepare(),
+        s.slack(),
+        false,
+        d.feeds().get(d.fed()).dtype() == DType.DOUBLE);
   }
 
-  /** Whether TensorFlow has no gradient of its own in C++, known after {@link #expected}. */
-  boolean isByDifferences() {
-    return byDifferences;
-  }
-
-  /** The gradients of an engine, by input. Those that it says are not there are missing. */
-  Map<Integer, Tensor> run(Engine engine) {
+  /** The gradients an engine builds, by x. Those that it says are not there are missing. */
+  Map<String, Tensor> symbolic(Engine engine) {
     try (Engine.Loaded loaded = engine.load(graph)) {
-      Map<String, String> names = loaded.addGradients(weighted, xs);
+      Map<String, String> names =
+          loaded.addGradients(ys, points.stream().map(Point::x).distinct().toList());
       if (names.isEmpty()) {
         return Map.of();
       }
+      prepare(loaded, feeds);
       List<Tensor> values = loaded.run(feeds, List.copyOf(names.values()), List.of());
-      Map<Integer, Tensor> gradients = new LinkedHashMap<>();
+      Map<String, Tensor> gradients = new LinkedHashMap<>();
       int next = 0;
       for (String x : names.keySet()) {
-        gradients.put(c.gradientInputs().get(xs.indexOf(x)), values.get(next++));
+        gradients.put(x, values.get(next++));
       }
       return gradients;
     }
   }
 
-  /** What the gradients must be; empty where that cannot be found out. */
-  Map<Integer, Tensor> expected(Engine tensorFlow) {
-    // TensorFlow's C++ gradients expect axes of 32 bits; wider ones end the process.
-    byDifferences = c.hasWideFixedInput();
-    if (!byDifferences) {
-      try {
-        Map<Integer, Tensor> gradients = run(tensorFlow);
-        // Some of TensorFlow's C++ gradients forget that an input was broadcast.
-        byDifferences =
-            gradients.entrySet().stream()
-                .anyMatch(g -> !g.getValue().shape().equals(c.inputs().get(g.getKey()).shape()));
-        if (!byDifferences) {
-          return gradients;
-        }
-      } catch (MillraceException noGradient) {
-        byDifferences = true;
+  /** Finite differences of what an engine computes, for some elements of a point by index. */
+  Map<Long, Double> differences(Engine engine, Point point) {
+    Map<Long, Double> slopes = new TreeMap<>();
+    double step = isDouble ? 1e-5 : 1.0 / 64;
+    long every = Math.max(1, point.at().elements() / SAMPLES);
+    try (Engine.Loaded loaded = engine.load(graph)) {
+      for (long k = 0; k < point.at().elements(); k += every) {
+        double up = sum(loaded, point, k, step);
+        double down = sum(loaded, point, k, -step);
+        slopes.put(k, (up - down) / (2 * step));
       }
     }
-    return differences(tensorFlow);
+    return slopes;
   }
 
-  private Map<Integer, Tensor> differences(Engine tensorFlow) {
-    Map<Integer, Tensor> gradients = new LinkedHashMap<>();
-    try (Engine.Loaded loaded = tensorFlow.load(graph)) {
-      for (int i : c.gradientInputs()) {
-        Tensor x = c.inputs().get(i);
-        if (x.dtype() != DType.DOUBLE) {
-          continue;
-        }
-        Tensor gradient = Tensor.allocate(DType.DOUBLE, x.shape());
-        for (long k = 0; k < x.elements(); k++) {
-          double up = sum(loaded, i, k, STEP);
-          double down = sum(loaded, i, k, -STEP);
-          gradient.setDouble(k, (up - down) / (2 * STEP));
-        }
-        gradients.put(i, gradient);
-      }
-    }
-    return gradients;
-  }
-
-  /** The sum of all weighted outputs with element {@code k} of an input moved. */
-  private double sum(Engine.Loaded loaded, int input, long k, double by) {
+  /** The sum of all outputs with element {@code k} of a point moved. */
+  private double sum(Engine.Loaded loaded, Point point, long k, double by) {
     Map<String, Tensor> moved = new LinkedHashMap<>(feeds);
-    Tensor x = c.inputs().get(input).copyCounted().guarded();
+    Tensor x = point.at().copyCounted().guarded();
     x.setDouble(k, x.doubleAt(k) + by);
-    moved.put(OpCase.input(input) + ":0", x);
+    moved.put(point.fed(), x);
+    prepare(loaded, moved);
     double sum = 0;
-    for (Tensor y : loaded.run(moved, weighted, List.of())) {
+    for (Tensor y : loaded.run(moved, ys, List.of())) {
       for (double v : y.toDoubles()) {
         sum += v;
       }
     }
     return sum;
+  }
+
+  private void prepare(Engine.Loaded loaded, Map<String, Tensor> values) {
+    if (!prepare.isEmpty()) {
+      loaded.run(values, List.of(), prepare);
+    }
   }
 }

@@ -59,6 +59,14 @@ final class Kernels {
     return List.copyOf(types);
   }
 
+  /** Whether any type attribute of an op may be that, or it has none. */
+  static boolean computesOn(String op, DType type) {
+    List<OpDef.AttrDef> attrs = GraphWriter.definition(op).getAttrList();
+    List<String> names =
+        attrs.stream().filter(a -> a.getType().equals("type")).map(OpDef.AttrDef::getName).toList();
+    return names.isEmpty() || names.stream().anyMatch(name -> types(op, name).contains(type));
+  }
+
   private static Set<DType> constraint(UnknownFieldSet kernel, String attr) {
     for (ByteString bytes : kernel.getField(CONSTRAINT).getLengthDelimitedList()) {
       UnknownFieldSet constraint = fields(bytes);

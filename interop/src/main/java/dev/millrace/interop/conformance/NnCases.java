@@ -43,8 +43,8 @@ public final class NnCases extends CaseTable {
     for (String op : List.of("Softmax", "LogSoftmax")) {
       op(op, floats(5, 10)).slack(4);
       // TensorFlow's gradient in C++ is right for two dimensions only.
-      op(op, floats(7)).slack(4).noGradient();
-      op(op, floats(2, 3, 9)).slack(4).noGradient();
+      op(op, doubles(7)).slack(4).gradientByDifferences();
+      op(op, doubles(2, 3, 9)).slack(4).gradientByDifferences();
       op(op, floats(0, 10));
       op(op, Tensor.of(Shape.of(1, 3), 1000f, 0f, -1000f)).slack(4).noGradient();
       op(op, Tensor.of(Shape.of(1, 3), Float.NEGATIVE_INFINITY, 0f, 1f)).slack(4).noGradient();
@@ -111,15 +111,19 @@ public final class NnCases extends CaseTable {
         .unchecked(3, 4, 5)
         .noGradient()
         .slack(16);
-    op("FusedBatchNormV3", x, scale, floats(3), floats(3), scale)
-        .with("is_training", false)
-        .unchecked(1, 2, 3, 4, 5)
-        .noGradientBy(3, 4)
-        .slack(64);
-    op("FusedBatchNormV3", x, scale, floats(3), floats(0), floats(0))
-        .unchecked(1, 2, 3, 4, 5)
-        .noGradientBy(3, 4)
-        .slack(64);
+    for (String version : List.of("", "V2", "V3")) {
+      String op = "FusedBatchNorm" + version;
+      int[] others = version.equals("V3") ? new int[] {1, 2, 3, 4, 5} : new int[] {1, 2, 3, 4};
+      op(op, x, scale, floats(3), floats(3), scale)
+          .with("is_training", false)
+          .unchecked(others)
+          .noGradientBy(3, 4)
+          .slack(64);
+      op(op, x, scale, floats(3), floats(0), floats(0))
+          .unchecked(others)
+          .noGradientBy(3, 4)
+          .slack(64);
+    }
   }
 
   private void batchNormGradients() {
@@ -153,7 +157,7 @@ public final class NnCases extends CaseTable {
         .with("alpha", 0.5f)
         .with("beta", 0.75f)
         .slack(16)
-        .noGradient();
+        .gradientByDifferences();
     op("LRN", floats(3, 3)).fails(Code.INVALID_ARGUMENT);
     op("LRNGrad", floats(2, 3, 3, 7), floats(2, 3, 3, 7), floats(2, 3, 3, 7))
         .noGradient()

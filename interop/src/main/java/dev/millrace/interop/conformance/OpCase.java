@@ -32,7 +32,9 @@ public final class OpCase {
   private Knowledge known = Knowledge.NOTHING;
   private double slack = 1;
   private boolean differentiable = true;
+  private boolean tensorFlowsGradient = true;
   private boolean random;
+  private int producer;
   private boolean summary;
 
   OpCase(String op, List<Tensor> inputs) {
@@ -74,6 +76,12 @@ public final class OpCase {
     return fails(code);
   }
 
+  /** The op is gone from graphs of this GraphDef version on; the case's graph is older. */
+  OpCase removedIn(int version) {
+    producer = version - 1;
+    return this;
+  }
+
   /** Compares values this many times more loosely. */
   OpCase slack(double factor) {
     slack = factor;
@@ -83,6 +91,12 @@ public final class OpCase {
   /** Leaves out gradients: there are none, or the inputs lie where they are not defined. */
   OpCase noGradient() {
     differentiable = false;
+    return this;
+  }
+
+  /** Trusts finite differences alone: TensorFlow's own gradient in C++ is wrong here. */
+  OpCase gradientByDifferences() {
+    tensorFlowsGradient = false;
     return this;
   }
 
@@ -155,9 +169,10 @@ public final class OpCase {
     return by;
   }
 
-  /** Whether an axis, shape or the like is given in 64 bits. */
-  boolean hasWideFixedInput() {
-    return fixed.stream().anyMatch(i -> inputs.get(i).dtype() == DType.INT64);
+  /** Whether TensorFlow's own gradient may be asked; of axes of 64 bits it ends the process. */
+  boolean isTensorFlowsGradientSound() {
+    return tensorFlowsGradient
+        && fixed.stream().noneMatch(i -> inputs.get(i).dtype() == DType.INT64);
   }
 
   static String input(int index) {
@@ -185,6 +200,9 @@ public final class OpCase {
 
   GraphWriter writer(Knowledge knowledge) {
     GraphWriter graph = new GraphWriter();
+    if (producer != 0) {
+      graph.producer(producer);
+    }
     String[] names = new String[inputs.size()];
     for (int i = 0; i < names.length; i++) {
       names[i] = input(i);

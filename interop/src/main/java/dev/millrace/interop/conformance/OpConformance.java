@@ -9,7 +9,6 @@ import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Compares an engine with TensorFlow, case by case. An engine that says UNIMPLEMENTED, or NOT_FOUND
@@ -18,10 +17,17 @@ import java.util.Map;
 public final class OpConformance {
   private final Engine tensorFlow = new TensorFlowEngine();
   private final Engine engine;
+  private final GradientConformance gradients;
 
   /** Compares {@code engine} with TensorFlow; TensorFlow with itself checks the cases. */
   public OpConformance(Engine engine) {
     this.engine = engine;
+    this.gradients = new GradientConformance(tensorFlow, engine);
+  }
+
+  /** How the gradients of the cases so far were compared. */
+  GradientConformance gradients() {
+    return gradients;
   }
 
   /** All differences; none if the engine agrees. */
@@ -47,13 +53,14 @@ public final class OpConformance {
     }
     compareOutputs(c, expected.outputs(), actual.outputs(), findings);
     compareInference(c, expected.outputs(), findings);
-    if (!c.gradientInputs().isEmpty()) {
-      compareGradients(c, expected.outputs(), findings);
+    GradientGraph graph = GradientGraph.of(c, expected.outputs());
+    if (graph != null) {
+      findings.addAll(gradients.check(graph));
     }
     return findings;
   }
 
-  /** The first difference in the steps of a scenario, if there is one. */
+  /** The first difference in the steps of a scenario, if there is one, or those in gradients. */
   public List<Finding> check(Scenario s) {
     // One after the other, as both may write the same files.
     List<Attempt> expected = run(tensorFlow, s);
@@ -81,7 +88,9 @@ public final class OpConformance {
         }
       }
     }
-    return List.of();
+    return s.derivatives().stream()
+        .flatMap(d -> gradients.check(GradientGraph.of(s, d)).stream())
+        .toList();
   }
 
   /** What came of each step; of a graph that is refused, the same for all. */
@@ -189,39 +198,6 @@ public final class OpConformance {
                 c.toString(),
                 knowledge + " is refused: " + e.getMessage()));
       }
-    }
-  }
-
-  private void compareGradients(OpCase c, List<Tensor> outputs, List<Finding> findings) {
-    GradientGraph graph = GradientGraph.of(c, outputs);
-    if (graph == null) {
-      return;
-    }
-    Map<Integer, Tensor> expected = graph.expected(tensorFlow);
-    if (expected.isEmpty() || (graph.isByDifferences() && engine instanceof TensorFlowEngine)) {
-      return;
-    }
-    Map<Integer, Tensor> actual;
-    try {
-      actual = graph.run(engine);
-    } catch (MillraceException e) {
-      findings.add(new Finding(Finding.Kind.GRADIENT, c.toString(), "fails: " + e.getMessage()));
-      return;
-    }
-    for (int input : expected.keySet()) {
-      Tensor e = expected.get(input);
-      Tensor a = actual.get(input);
-      double slack = c.slack() * graph.slack();
-      if (a == null) {
-        // No gradient is as good as one that is zero everywhere.
-        a = Values.filled(e.dtype(), 0, e.shape().dims());
-      }
-      Closeness.difference(e, a, slack)
-          .ifPresent(
-              d ->
-                  findings.add(
-                      new Finding(
-                          Finding.Kind.GRADIENT, c.toString(), "by input " + input + ": " + d)));
     }
   }
 }

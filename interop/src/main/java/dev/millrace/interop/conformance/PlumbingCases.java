@@ -6,7 +6,9 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /** Ops that pass values on, convert them, check them or draw them at random. */
 public final class PlumbingCases extends CaseTable {
@@ -25,12 +27,46 @@ public final class PlumbingCases extends CaseTable {
         .with("dtype", DType.FLOAT)
         .with("shape", Shape.of(2))
         .fails(Code.INVALID_ARGUMENT);
+    op("PlaceholderV2")
+        .with("dtype", DType.FLOAT)
+        .with("shape", Shape.of(2))
+        .removedIn(23)
+        .fails(Code.INVALID_ARGUMENT);
+    op("_HostCast", floats(2, 3)).with("DstT", DType.INT32);
     op("ControlTrigger");
     op("NoOp");
     casts();
     checks();
     random();
     stateless();
+    sendAndReceive();
+  }
+
+  /** A value handed from one node to another through the step's rendezvous. */
+  private void sendAndReceive() {
+    String device = "/job:localhost/replica:0/task:0/device:CPU:0";
+    for (String kind : List.of("_", "_Host")) {
+      Scenario s = scenario(kind + "Send and " + kind + "Recv");
+      Map<String, Object> edge =
+          Map.of(
+              "tensor_name",
+              "edge",
+              "send_device",
+              device,
+              "send_device_incarnation",
+              1,
+              "recv_device",
+              device);
+      Map<String, Object> typed = new TreeMap<>(edge);
+      typed.put("tensor_type", DType.FLOAT);
+      s.graph().placeholder("x", DType.FLOAT, Shape.of(3));
+      s.graph().add("send", kind + "Send", edge, "x");
+      s.graph().add("recv", kind + "Recv", typed);
+      s.graph().add("twice", "AddV2", Map.of(), "recv", "recv", "^send");
+      for (int i = 0; i < 2; i++) {
+        s.fetch(Map.of("x:0", floats(3)), "twice");
+      }
+    }
   }
 
   private void casts() {
@@ -77,28 +113,62 @@ public final class PlumbingCases extends CaseTable {
     op("Print", floats(2), floats(3)).with("message", "").with("first_n", 0);
   }
 
+  /** Seeded, so that TensorFlow and Millrace draw the same numbers, step after step. */
   private void random() {
     for (String op : List.of("RandomUniform", "RandomStandardNormal", "TruncatedNormal")) {
       for (DType dtype : Kernels.types(op, "dtype")) {
-        op(op, ints(3, 4)).fixed(0).with("dtype", dtype).random();
+        for (Tensor shape : List.of(ints(3, 4), longs(2, 701))) {
+          drawn(op, Map.of("dtype", dtype), shape);
+        }
       }
-      op(op, longs(0, 2)).fixed(0).with("dtype", DType.FLOAT).random();
-      op(op, ints()).fixed(0).with("dtype", DType.FLOAT).with("seed", 5).random();
+      // Without a seed each draws its own.
+      op(op, ints(3, 4)).fixed(0).with("dtype", DType.FLOAT).random();
+      op(op, longs(0, 2)).fixed(0).with("dtype", DType.FLOAT).with("seed", 5);
+      op(op, ints()).fixed(0).with("dtype", DType.FLOAT).with("seed2", 5).slack(8);
       op(op, ints(-1)).with("dtype", DType.FLOAT).fails(Code.INVALID_ARGUMENT);
     }
+    for (DType dtype : Kernels.types("RandomUniformInt", "Tout")) {
+      drawn("RandomUniformInt", Map.of(), ints(300), scalar(dtype, -3), scalar(dtype, 90));
+    }
     op("RandomUniformInt", ints(5), scalar(0), scalar(9)).fixed(0).random();
-    op("RandomUniformInt", ints(5), Tensor.scalar(-3L), Tensor.scalar(9L)).fixed(0).random();
     op("RandomUniformInt", ints(5), scalar(3), scalar(3)).fails(Code.INVALID_ARGUMENT);
     // With an empty range there is nothing left to chance.
     op("RandomUniformInt", ints(5), scalar(3), scalar(4)).fixed(0);
-    Tensor one = Tensor.scalar(1f);
-    op("ParameterizedTruncatedNormal", ints(6), Tensor.scalar(0f), one, Tensor.scalar(-1f), one)
-        .fixed(0)
-        .random();
+    for (DType dtype : Kernels.types("ParameterizedTruncatedNormal", "dtype")) {
+      for (double bound : new double[] {1, 5, 0.01}) {
+        drawn(
+            "ParameterizedTruncatedNormal",
+            Map.of(),
+            ints(600),
+            scalar(dtype, 0),
+            scalar(dtype, 2),
+            scalar(dtype, -bound),
+            scalar(dtype, bound));
+      }
+    }
+    drawn("RandomShuffle", Map.of(), distinct(DType.FLOAT, 50));
+    drawn("RandomShuffle", Map.of(), distinct(DType.INT32, 7, 3));
     op("RandomShuffle", floats(5, 2)).random();
     op("RandomShuffle", Values.filled(DType.INT32, 3, 4));
+    for (DType dtype : List.of(DType.INT32, DType.INT64)) {
+      drawn("Multinomial", Map.of("output_dtype", dtype), floats(3, 4), scalar(500));
+    }
+    drawn("Multinomial", Map.of(), doubles(2, 9), scalar(70));
     op("Multinomial", floats(2, 4), scalar(5)).fixed(1).random();
-    op("Multinomial", floats(2, 4), scalar(5)).fixed(1).with("output_dtype", DType.INT32).random();
+  }
+
+  /** Three draws in a row, of which each goes on where the one before ended. */
+  private void drawn(String op, Map<String, Object> attributes, Tensor... inputs) {
+    Map<String, Object> seeded = new TreeMap<>(attributes);
+    seeded.put("seed", 87654321);
+    seeded.put("seed2", 5);
+    Scenario s = scenario(op + " of " + inputs[0].dtype() + inputs[0].shape() + " " + attributes);
+    String[] names = new String[inputs.length];
+    for (int i = 0; i < inputs.length; i++) {
+      names[i] = s.graph().constant("in" + i, inputs[i]);
+    }
+    s.graph().add("op", op, seeded, names);
+    s.slack(8).fetch("op").fetch("op").fetch("op");
   }
 
   /** The ones whose every bit follows from the seed. */

@@ -13,9 +13,20 @@ public final class Scenario {
   /** One step; {@code error} is what it must fail with, OK if it must not. */
   record Step(Map<String, Tensor> feeds, List<String> fetches, List<String> targets, Code error) {}
 
+  /**
+   * What is differentiated.
+   *
+   * @param x the output by which: a value or the handle of a variable
+   * @param fed the placeholder its value is fed to
+   * @param prepare what is run with the feeds first
+   */
+  record Derivative(
+      String y, String x, String fed, Map<String, Tensor> feeds, List<String> prepare) {}
+
   private final String name;
   private final GraphWriter graph = new GraphWriter();
   private final List<Step> steps = new ArrayList<>();
+  private final List<Derivative> derivatives = new ArrayList<>();
   private double slack = 1;
 
   Scenario(String name) {
@@ -37,6 +48,10 @@ public final class Scenario {
 
   List<Step> steps() {
     return steps;
+  }
+
+  List<Derivative> derivatives() {
+    return derivatives;
   }
 
   double slack() {
@@ -72,6 +87,21 @@ public final class Scenario {
   /** Adds a step that must fail. */
   Scenario fails(Code code, String... targets) {
     steps.add(new Step(Map.of(), List.of(), List.of(targets), code));
+    return this;
+  }
+
+  /** Compares the gradient of {@code y} by a placeholder. */
+  Scenario differentiate(String y, String x, Map<String, Tensor> feeds) {
+    derivatives.add(new Derivative(y, x, x, feeds, List.of()));
+    return this;
+  }
+
+  /**
+   * Compares the gradient of {@code y} by a variable, to which {@code assign} gives what is fed.
+   */
+  Scenario differentiate(
+      String y, String handle, String assign, String fed, Map<String, Tensor> feeds) {
+    derivatives.add(new Derivative(y, handle, fed, feeds, List.of(assign)));
     return this;
   }
 

@@ -111,6 +111,13 @@ public final class TextCases extends CaseTable {
             values.of(Domain.FRACTION, DType.FLOAT, Shape.of(2, 20, 2)),
             Tensor.scalar(8000f))
         .summary();
+    op(
+            "AudioSummary",
+            Tensor.scalar("sound"),
+            values.of(Domain.FRACTION, DType.FLOAT, Shape.of(1, 20)))
+        .with("sample_rate", 8000f)
+        .removedIn(15)
+        .summary();
     op("TensorSummary", floats(2, 3)).summary();
     op("TensorSummaryV2", Tensor.scalar("t"), floats(2, 3), Tensor.scalar("")).summary();
     op("TensorSummaryV2", Tensor.scalar("t"), text("x", "y"), Tensor.scalar("")).summary();
@@ -136,6 +143,15 @@ public final class TextCases extends CaseTable {
     g.add("read", "ReadFile", Map.of(), "name");
     g.add("missing", "ReadFile", Map.of(), "other");
     s.run("write").fetch("read").fails(Code.NOT_FOUND, "missing");
+    Scenario print = scenario("PrintV2 to a file");
+    Path printed = folder().resolve("printed");
+    print.graph().constant("line", Tensor.scalar("a line"));
+    print.graph().constant("name", Tensor.scalar(printed.toString()));
+    print
+        .graph()
+        .add("print", "PrintV2", Map.of("output_stream", "file://" + printed, "end", "."), "line");
+    print.graph().add("read", "ReadFile", Map.of(), "name");
+    print.run("print").run("print").fetch("read");
   }
 
   private void checkpoints() {

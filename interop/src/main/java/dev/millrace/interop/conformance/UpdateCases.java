@@ -52,11 +52,12 @@ public final class UpdateCases extends CaseTable {
     update("ApplyProximalGradientDescent", DType.FLOAT, Map.of(), Map.of("l1", 0.0));
   }
 
-  /** Every op of TensorFlow that applies a gradient to a variable. */
+  /** Every op of TensorFlow that applies a gradient to a variable, always in the same order. */
   private static List<String> updates() {
     return RealTensorFlow.ops().getOpList().stream()
         .filter(op -> op.getName().matches("(Resource)?(Sparse)?Apply.*"))
         .map(OpDef::getName)
+        .sorted()
         .toList();
   }
 

@@ -47,6 +47,8 @@ final class Values {
     FRACTION,
     /** All different, and so far apart that a finite difference changes no order. */
     DISTINCT,
+    /** Multiples of 1/8, none of which is DISTINCT too. */
+    EIGHTHS,
     /** NaN, both infinities, both zeros, halves, large numbers. */
     SPECIAL
   }
@@ -89,6 +91,7 @@ final class Values {
       case NONZERO -> (1 + random.nextInt(128)) / 64.0 * (random.nextBoolean() ? 1 : -1);
       case FRACTION -> (random.nextInt(115) - 57) / 64.0;
       case DISTINCT -> (rank - n / 2) / 8.0 + 1 / 64.0;
+      case EIGHTHS -> (random.nextInt(33) - 16) / 8.0;
       case SPECIAL -> SPECIAL[random.nextInt(SPECIAL.length)];
     };
   }
@@ -96,7 +99,7 @@ final class Values {
   private long whole(Domain domain, DType dtype, int rank, int n) {
     boolean unsigned = dtype.isUnsigned();
     return switch (domain) {
-      case ANY, FRACTION, SPECIAL -> random.nextInt(9) - (unsigned ? 0 : 4);
+      case ANY, FRACTION, EIGHTHS, SPECIAL -> random.nextInt(9) - (unsigned ? 0 : 4);
       case POSITIVE -> 1 + random.nextInt(5);
       case NONZERO -> (1 + random.nextInt(5)) * (unsigned || random.nextBoolean() ? 1 : -1);
       case DISTINCT -> unsigned ? rank : rank - n / 2;

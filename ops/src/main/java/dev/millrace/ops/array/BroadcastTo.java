@@ -36,6 +36,12 @@ public final class BroadcastTo {
     Shape in = c.input(0);
     Shape out = c.constantAsShape(1);
     check(in, out);
+    if (in.hasRank() && out.hasRank()) {
+      // A dimension of more than 1 cannot grow.
+      for (int i = 1; i <= in.rank(); i++) {
+        out = in.dim(-i) > 1 ? out.withDim(out.rank() - i, in.dim(-i)) : out;
+      }
+    }
     return List.of(out);
   }
 

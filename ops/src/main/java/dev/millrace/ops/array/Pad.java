@@ -1,5 +1,7 @@
 package dev.millrace.ops.array;
 
+import static dev.millrace.ops.math.Arithmetic.sub;
+
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -7,6 +9,7 @@ import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.ops.math.Reduction;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -37,7 +40,12 @@ public final class Pad {
           .output("output: T")
           .shape(Pad::infer)
           .kernel(c -> compute(c, c.input(2)))
-          .gradient(Pad::gradient)
+          .gradient(
+              g -> {
+                Scope s = g.scope();
+                Output inside = gradient(g);
+                g.dx(2, sub(s, Reduction.sumAll(s, g.dy()), Reduction.sumAll(s, inside)));
+              })
           .build();
 
   private Pad() {}
@@ -105,7 +113,7 @@ public final class Pad {
   }
 
   /** Cuts the padding off the gradient again. */
-  private static void gradient(GradientContext g) {
+  private static Output gradient(GradientContext g) {
     Scope s = g.scope();
     Output x = g.input(0);
     Output paddings = g.input(1);
@@ -114,5 +122,6 @@ public final class Pad {
     Output dx = Slice.of(s, g.dy(), begin, shape);
     dx.refineShape(x.shape());
     g.dx(0, dx);
+    return dx;
   }
 }

@@ -42,9 +42,11 @@ public final class Tile {
   private static List<Shape> infer(ShapeContext c) {
     Shape in = c.input(0);
     Shape m = c.constantAsShape(1);
-    if (!in.hasRank() || !m.hasRank()) {
-      return List.of(in.hasRank() ? Shape.unknownOfRank(in.rank()) : Shape.unknown());
+    if (!in.hasRank() && !m.hasRank()) {
+      return List.of(Shape.unknown());
     }
+    in = in.hasRank() ? in : Shape.unknownOfRank(m.rank());
+    m = m.hasRank() ? m : Shape.unknownOfRank(in.rank());
     return List.of(tiled(in, m.dims()));
   }
 
@@ -56,10 +58,9 @@ public final class Tile {
     }
     long[] d = new long[multiples.length];
     for (int i = 0; i < d.length; i++) {
-      d[i] =
-          multiples[i] < 0 || in.dim(i) < 0
-              ? Shape.UNKNOWN
-              : Math.multiplyExact(in.dim(i), multiples[i]);
+      boolean none = multiples[i] == 0 || in.dim(i) == 0;
+      boolean known = none || (multiples[i] > 0 && in.dim(i) > 0);
+      d[i] = known ? Math.multiplyExact(in.dim(i), multiples[i]) : Shape.UNKNOWN;
     }
     return Shape.of(d);
   }

@@ -85,7 +85,7 @@ public final class MatMul {
 
   /** Whether matrices of this type can be multiplied. */
   static boolean supports(DType type) {
-    return type.isFloating() || type == DType.INT32 || type == DType.INT64;
+    return type.isFloating() || type == DType.INT16 || type == DType.INT32 || type == DType.INT64;
   }
 
   private static Kernel kernel(Node node) {

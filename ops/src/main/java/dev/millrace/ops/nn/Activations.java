@@ -1,6 +1,9 @@
 package dev.millrace.ops.nn;
 
+import static dev.millrace.ops.math.Arithmetic.add;
 import static dev.millrace.ops.math.Arithmetic.mul;
+import static dev.millrace.ops.math.Arithmetic.realDiv;
+import static dev.millrace.ops.math.Arithmetic.scaled;
 import static dev.millrace.ops.math.Arithmetic.sub;
 
 import dev.millrace.base.MillraceException;
@@ -10,6 +13,7 @@ import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Select;
 import dev.millrace.ops.array.ZerosLike;
 import dev.millrace.ops.math.Comparisons;
@@ -60,11 +64,7 @@ public final class Activations {
   public static final Op SOFTSIGN = forward("Softsign", FLOATING, UnaryOp.SOFTSIGN, false);
   public static final Op SOFTSIGN_GRAD =
       backward(
-          "SoftsignGrad",
-          FLOATING,
-          "features",
-          BinaryOp.SOFTSIGN_GRAD,
-          Gradient.undefined("TensorFlow defines no second gradient of Softsign"));
+          "SoftsignGrad", FLOATING, "features", BinaryOp.SOFTSIGN_GRAD, Activations::cuspAgain);
 
   private Activations() {}
 
@@ -171,5 +171,15 @@ public final class Activations {
     Output logistic = Unary.sigmoid(s, g.input(1));
     Output bell = sub(s, logistic, Unary.square(s, logistic));
     g.dx(1, mul(s, mul(s, g.dy(), g.input(0)), bell));
+  }
+
+  /** The derivative of {@code 1 / (1 + |x|)^2}, {@code -2 sign(x) / (1 + |x|)^3}. */
+  private static void cuspAgain(GradientContext g) {
+    again(g);
+    Scope s = g.scope();
+    Output x = g.input(1);
+    Output reach = add(s, s.add(Unary.ABS, x).output(), Const.of(s, x.dtype(), 1));
+    Output slope = scaled(s, realDiv(s, s.add(Unary.SIGN, x).output(), reach), -2);
+    g.dx(1, mul(s, mul(s, g.dy(), g.output(0)), slope));
   }
 }

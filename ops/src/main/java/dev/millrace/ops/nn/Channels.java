@@ -14,9 +14,12 @@ record Channels(String format) {
     return format.charAt(1) == 'C';
   }
 
-  /** The shape itself, if it has as many dimensions as the format. */
+  /** The shape itself, which must have as many dimensions as the format. */
   Shape checked(Shape s) {
-    if (s.hasRank() && s.rank() != format.length()) {
+    if (!s.hasRank()) {
+      return Shape.unknownOfRank(format.length());
+    }
+    if (s.rank() != format.length()) {
       throw MillraceException.invalid(
           "the input must have rank %d for data_format %s; it has shape %s.",
           format.length(), format, s);

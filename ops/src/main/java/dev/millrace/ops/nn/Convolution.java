@@ -1,6 +1,5 @@
 package dev.millrace.ops.nn;
 
-import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -134,7 +133,11 @@ public final class Convolution {
 
   /** The shape of a convolution of input 0 with input 1. */
   static Shape output(ShapeContext c) {
-    return output(ImageWindow.of(c.node()), c.inputOfRank(0, 4), c.inputOfRank(1, 4));
+    ImageWindow w = ImageWindow.of(c.node());
+    Shape images = c.inputOfRank(0, 4);
+    Shape filter = c.inputOfRank(1, 4);
+    w.requireFit(images, filter.dim(0), filter.dim(1));
+    return output(w, images, filter);
   }
 
   private static Shape output(ImageWindow w, Shape input, Shape filter) {
@@ -158,11 +161,12 @@ public final class Convolution {
     ImageWindow w = ImageWindow.of(c.node());
     Shape filter = c.inputOfRank(1, 4);
     Shape s = c.constantAsShape(0);
+    Shape dy = c.inputOfRank(2, 4);
     if (s.rank() == 2) {
-      Shape dy = c.inputOfRank(2, 4);
       return List.of(w.image(dy.dim(0), s.dim(0), s.dim(1), filter.dim(2)));
     }
-    return List.of(s.rank() == 4 ? s : Shape.unknownOfRank(4));
+    Shape images = s.rank() == 4 ? s : Shape.unknownOfRank(4);
+    return List.of(images.dim(0) < 0 ? images.withDim(0, dy.dim(0)) : images);
   }
 
   /** The window of a convolution that has a kernel. */
@@ -182,9 +186,9 @@ public final class Convolution {
   static Tensor convolve(KernelContext c, ImageWindow w) {
     Tensor x = c.input(0);
     Tensor filter = c.input(1);
-    Conv2D conv = conv(c.node(), w, x.dtype(), x.shape(), filter.shape());
+    ChannelGroups groups = groups(w, x.dtype(), x.shape(), filter.shape());
     Tensor y = c.allocate(0, output(w, x.shape(), filter.shape()));
-    conv.forward(x.data(), filter.data(), y.data());
+    groups.forward(x, filter, y);
     return y;
   }
 
@@ -197,10 +201,9 @@ public final class Convolution {
       if (input.rank() == 2 && dy.shape().rank() == 4 && filter.shape().rank() == 4) {
         input = w.image(dy.shape().dim(0), input.dim(0), input.dim(1), filter.shape().dim(2));
       }
-      Conv2D conv = conv(node, w, dy.dtype(), input, filter.shape());
+      ChannelGroups groups = groups(w, dy.dtype(), input, filter.shape());
       checkBackprop(w, input, filter.shape(), dy.shape());
-      Tensor dx = c.allocate(0, input);
-      conv.backwardInput(dx.data(), filter.data(), dy.data());
+      groups.backwardInput(c.allocate(0, input), filter, dy);
     };
   }
 
@@ -210,35 +213,36 @@ public final class Convolution {
       Tensor x = c.input(0);
       Tensor dy = c.input(2);
       Shape filter = Axis.shape(c.input(1));
-      Conv2D conv = conv(node, w, dy.dtype(), x.shape(), filter);
+      ChannelGroups groups = groups(w, dy.dtype(), x.shape(), filter);
       checkBackprop(w, x.shape(), filter, dy.shape());
-      Tensor df = c.allocate(0, filter);
-      conv.backwardFilter(x.data(), df.data(), dy.data());
+      groups.backwardFilter(x, c.allocate(0, filter), dy);
     };
   }
 
-  private static Conv2D conv(Node node, ImageWindow w, DType type, Shape input, Shape filter) {
+  private static ChannelGroups groups(ImageWindow w, DType type, Shape input, Shape filter) {
     if (input.rank() != 4 || filter.rank() != 4) {
       throw MillraceException.invalid(
           "input and filter must be 4-dimensional; they are %s and %s.", input, filter);
     }
     checkDepth(input.dim(3), filter);
-    if (input.dim(3) != filter.dim(2)) {
-      throw new MillraceException(
-          Code.UNIMPLEMENTED,
-          "%s '%s': convolutions in groups have no kernel: images have %d channels, the filter takes %d."
-              .formatted(node.op().name(), node.name(), input.dim(3), filter.dim(2)));
+    int count = Math.toIntExact(input.dim(3) / filter.dim(2));
+    if (count == 0 || filter.dim(3) % count != 0) {
+      throw MillraceException.invalid(
+          "output depth must be evenly divisible by number of groups: %d vs %d",
+          filter.dim(3), count);
     }
     output(w, input, filter);
-    return new Conv2D(
-        type,
-        Math.toIntExact(input.dim(0)),
-        Math.toIntExact(input.dim(1)),
-        Math.toIntExact(input.dim(2)),
-        Math.toIntExact(input.dim(3)),
-        Math.toIntExact(filter.dim(3)),
-        w.rows(input.dim(1), filter.dim(0)),
-        w.columns(input.dim(2), filter.dim(1)));
+    Conv2D each =
+        new Conv2D(
+            type,
+            Math.toIntExact(input.dim(0)),
+            Math.toIntExact(input.dim(1)),
+            Math.toIntExact(input.dim(2)),
+            Math.toIntExact(filter.dim(2)),
+            Math.toIntExact(filter.dim(3) / count),
+            w.rows(input.dim(1), filter.dim(0)),
+            w.columns(input.dim(2), filter.dim(1)));
+    return new ChannelGroups(each, count);
   }
 
   private static void checkBackprop(ImageWindow w, Shape input, Shape filter, Shape dy) {

@@ -12,6 +12,7 @@ import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.ExpandDims;
+import dev.millrace.ops.math.BroadcastGradient;
 import dev.millrace.ops.math.Unary;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -33,15 +34,22 @@ public final class CrossEntropy {
           .shape(
               c -> {
                 Shape both = matrix(Shape.broadcast(c.input(0), c.input(1)));
-                return List.of(both.hasRank() ? both.slice(0, 1) : Shape.unknownOfRank(1), both);
+                both = both.hasRank() ? both : Shape.unknownOfRank(2);
+                return List.of(both.slice(0, 1), both);
               })
           .kernel(CrossEntropy::dense)
           .gradient(
               g -> {
-                gradientByLogits(g);
                 Scope s = g.scope();
-                Output log = SoftmaxOps.logSoftmax(s, g.input(0));
-                g.dx(1, timesRows(s, g.dy(0), Unary.neg(s, log)));
+                Output x = g.input(0);
+                Output labels = g.input(1);
+                Output log = SoftmaxOps.logSoftmax(s, x);
+                Output byLabels = timesRows(s, g.dy(0), Unary.neg(s, log));
+                if (g.hasGradient(1)) {
+                  byLabels = sub(s, byLabels, g.dy(1));
+                }
+                g.dx(0, reduced(s, byLogits(g), x, labels));
+                g.dx(1, reduced(s, byLabels, labels, x));
               })
           .build();
 
@@ -60,7 +68,7 @@ public final class CrossEntropy {
                 return List.of(labels, logits.withDim(0, labels.dim(0)));
               })
           .kernel(CrossEntropy::sparse)
-          .gradient(CrossEntropy::gradientByLogits)
+          .gradient(g -> g.dx(0, byLogits(g)))
           .build();
 
   private CrossEntropy() {}
@@ -149,13 +157,20 @@ public final class CrossEntropy {
     Softmax.sparseCrossEntropy(x, labels, loss, c.allocateOrReuse(1, 0, s), s.dim(0), s.dim(1));
   }
 
-  private static void gradientByLogits(GradientContext g) {
+  private static Output byLogits(GradientContext g) {
     Scope s = g.scope();
     Output gradient = timesRows(s, g.dy(0), g.output(1));
     if (g.hasGradient(1)) {
       gradient = add(s, gradient, secondOrder(s, g.node(), g.dy(1)));
     }
-    g.dx(0, gradient);
+    return gradient;
+  }
+
+  /** As TensorFlow, takes both to have one shape where the graph does not say otherwise. */
+  private static Output reduced(Scope s, Output dx, Output x, Output other) {
+    return x.shape().isCompatibleWith(other.shape())
+        ? dx
+        : BroadcastGradient.reduce(s, dx, x, other);
   }
 
   /** What comes back through the backprop output: {@code (d - sum(d * p)) * p} with p = softmax. */

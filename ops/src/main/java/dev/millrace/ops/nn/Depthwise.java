@@ -30,7 +30,10 @@ public final class Depthwise {
           .shape(
               c -> {
                 ImageWindow w = ImageWindow.of(c.node());
-                return List.of(output(w, c.inputOfRank(0, 4), c.inputOfRank(1, 4)));
+                Shape images = c.inputOfRank(0, 4);
+                Shape filter = c.inputOfRank(1, 4);
+                w.requireFit(images, filter.dim(0), filter.dim(1));
+                return List.of(output(w, images, filter));
               })
           .kernelPerNode(Depthwise::forward)
           .gradient(

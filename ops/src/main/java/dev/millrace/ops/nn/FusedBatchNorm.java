@@ -121,7 +121,7 @@ public final class FusedBatchNorm {
       perChannel = perChannel.mergeWith(c.inputOfRank(3, 1)).mergeWith(c.inputOfRank(4, 1));
     }
     List<Shape> all = new ArrayList<>();
-    all.add(x.hasRank() ? x.withDim(f.axis(x), perChannel.dim(0)) : x);
+    all.add(x.withDim(f.axis(x), perChannel.dim(0)));
     for (int i = 0; i < 4; i++) {
       all.add(perChannel);
     }

@@ -159,6 +159,25 @@ final class ImageWindow {
     return (int) v;
   }
 
+  /** Refuses a window larger than what it moves over, where both are known. */
+  void requireFit(Shape images, long rows, long columns) {
+    requireFit(rowAxis(), images.dim(rowAxis()), rows);
+    requireFit(columnAxis(), images.dim(columnAxis()), columns);
+  }
+
+  private void requireFit(int axis, long input, long size) {
+    long reach = (size - 1) * dilations[axis] + 1;
+    long room = input + paddings(axis);
+    if (input >= 0 && size >= 0 && reach > room && !padding.equals("SAME")) {
+      throw MillraceException.invalid(
+          "Negative dimension size caused by subtracting %d from %d", reach, room);
+    }
+  }
+
+  private long paddings(int axis) {
+    return padding.equals("EXPLICIT") ? explicit[2 * axis] + explicit[2 * axis + 1] : 0;
+  }
+
   /** The size of the output along an axis; unknown where input or window are. */
   long outputs(int axis, long input, long size) {
     if (input < 0 || (size < 0 && !padding.equals("SAME"))) {
@@ -169,8 +188,7 @@ final class ImageWindow {
       return (input + stride - 1) / stride;
     }
     long reach = (size - 1) * dilations[axis] + 1;
-    long pad = padding.equals("EXPLICIT") ? explicit[2 * axis] + explicit[2 * axis + 1] : 0;
-    long n = Math.floorDiv(input + pad - reach + stride, stride);
+    long n = Math.floorDiv(input + paddings(axis) - reach + stride, stride);
     if (n < 0) {
       throw MillraceException.invalid(
           "Computed output size would be negative: %d [input_size: %d, effective_filter_size: %d,"

@@ -170,7 +170,10 @@ public final class Pool {
       return List.of(Shape.unknownOfRank(5));
     }
     ImageWindow w = ImageWindow.of(c.node());
-    return List.of(output(w, size(c.node(), w), c.inputOfRank(0, 4)));
+    long[] size = size(c.node(), w);
+    Shape images = c.inputOfRank(0, 4);
+    w.requireFit(images, size[w.rowAxis()], size[w.columnAxis()]);
+    return List.of(output(w, size, images));
   }
 
   private static long[] size(Node node, ImageWindow w) {

@@ -81,7 +81,21 @@ public enum BinaryOp {
       vector(X.min(Y)),
       vector(X.min(Y)),
       vector(X.apply(VectorOperators.UMIN, Y))),
-  POW(Math::pow, BinaryOp::power, vector(X.apply(VectorOperators.POW, Y)), null, null),
+  /** As IEEE 754 has it, where 1 to any power is 1, and so is -1 to an infinite one. */
+  POW(
+      (x, y) -> x == 1 || (x == -1 && Double.isInfinite(y)) ? 1 : Math.pow(x, y),
+      BinaryOp::power,
+      vector(
+          choose(
+              X.is(VectorOperators.EQ, 1),
+              number(1),
+              choose(
+                  X.is(VectorOperators.EQ, -1)
+                      .and(Y.abs().is(VectorOperators.EQ, Double.POSITIVE_INFINITY)),
+                  number(1),
+                  X.apply(VectorOperators.POW, Y)))),
+      null,
+      null),
   ATAN2(Math::atan2, X.apply(VectorOperators.ATAN2, Y)),
 
   /** (x - y)^2. */

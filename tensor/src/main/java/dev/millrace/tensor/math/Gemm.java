@@ -81,15 +81,15 @@ public record Gemm(
         }
       }
       case HALF, BFLOAT16 -> ShortFloatGemm.multiply(this, a, b, c, accumulate);
-      case INT32, INT64 ->
+      case INT16, INT32, INT64 ->
           Parallel.run(
               m,
               rowGrain(),
               (from, to) -> IntegerGemm.rows(this, a, b, c, accumulate, (int) from, (int) to));
       default ->
           throw MillraceException.invalid(
-              "There is no matrix product of %s; it takes half, bfloat16, float, double, int32 and"
-                  + " int64.",
+              "There is no matrix product of %s; it takes half, bfloat16, float, double, int16,"
+                  + " int32 and int64.",
               type);
     }
   }

@@ -6,6 +6,7 @@ import java.lang.foreign.ValueLayout;
 
 /** Matrix products of integers, by plain loops. */
 final class IntegerGemm {
+  private static final ValueLayout.OfShort I16 = ValueLayout.JAVA_SHORT_UNALIGNED;
   private static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED;
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
 
@@ -35,6 +36,13 @@ final class IntegerGemm {
                     * b.getAtIndex(I32, p * bRow + j * bCol);
           }
           c.setAtIndex(I32, at, (int) sum + (accumulate ? c.getAtIndex(I32, at) : 0));
+        } else if (g.type() == DType.INT16) {
+          for (int p = 0; p < g.k(); p++) {
+            sum +=
+                (long) a.getAtIndex(I16, i * aRow + p * aCol)
+                    * b.getAtIndex(I16, p * bRow + j * bCol);
+          }
+          c.setAtIndex(I16, at, (short) (sum + (accumulate ? c.getAtIndex(I16, at) : 0)));
         } else {
           for (int p = 0; p < g.k(); p++) {
             sum += a.getAtIndex(I64, i * aRow + p * aCol) * b.getAtIndex(I64, p * bRow + j * bCol);

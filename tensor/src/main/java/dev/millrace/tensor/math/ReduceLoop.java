@@ -6,6 +6,7 @@ import java.lang.invoke.MethodHandles;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.Vector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
@@ -26,6 +27,10 @@ final class ReduceLoop implements Reduce.Loop {
   private static final LaneType TYPE = C.type();
   private static final VectorOperators.Associative OP = C.op();
   private static final boolean SQUARES = C.squares();
+
+  /** Whether it is an extreme of unsigned numbers, of 64 bits: narrower ones are signed as long. */
+  private static final boolean UNSIGNED = OP == VectorOperators.UMAX || OP == VectorOperators.UMIN;
+
   private static final VectorSpecies<Object> S = TYPE.anySpecies();
   private static final double REAL_IDENTITY = C.identity().doubleValue();
   private static final long WHOLE_IDENTITY = C.identity().longValue();
@@ -132,10 +137,10 @@ final class ReduceLoop implements Reduce.Loop {
 
   /**
    * Writes all lanes combined. Floating lanes are combined in halves, as the Vector API leaves the
-   * order of its own reduction open.
+   * order of its own reduction open; unsigned ones too, as it starts from the signed extremes.
    */
   private static void storeOne(Vector<Object> v, MemorySegment y, long to) {
-    if (TYPE.isFloating()) {
+    if (TYPE.isFloating() || UNSIGNED) {
       if (LANES > 8) {
         v = both(v, v.rearrange(BY_8));
       }
@@ -154,7 +159,8 @@ final class ReduceLoop implements Reduce.Loop {
     } else if (TYPE == LaneType.INT) {
       y.set(ValueLayout.JAVA_INT_UNALIGNED, to, (int) v.reduceLanesToLong(OP));
     } else if (TYPE == LaneType.LONG) {
-      y.set(ValueLayout.JAVA_LONG_UNALIGNED, to, v.reduceLanesToLong(OP));
+      long whole = UNSIGNED ? ((LongVector) (Object) v).lane(0) : v.reduceLanesToLong(OP);
+      y.set(ValueLayout.JAVA_LONG_UNALIGNED, to, whole);
     } else {
       y.set(ValueLayout.JAVA_BYTE, to, (byte) v.reduceLanesToLong(OP));
     }

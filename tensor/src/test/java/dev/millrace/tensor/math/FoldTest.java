@@ -109,6 +109,22 @@ class FoldTest {
   }
 
   @Test
+  void extremesOfUint64AreUnsigned() {
+    Tensor x = Tensor.allocate(DType.UINT64, Shape.of(2, 7));
+    for (int i = 0; i < 14; i++) {
+      x.setLong(i, i < 7 ? 3 + i : -3 - i);
+    }
+    Tensor y = Tensor.allocate(DType.UINT64, Shape.of(2));
+    Fold.MAX.run(x, new boolean[] {false, true}, y);
+    assertArrayEquals(new long[] {9, -10}, y.toLongs());
+    Fold.MIN.run(x, new boolean[] {false, true}, y);
+    assertArrayEquals(new long[] {3, -16}, y.toLongs());
+    Tensor columns = Tensor.allocate(DType.UINT64, Shape.of(7));
+    Fold.MAX.run(x, new boolean[] {true, false}, columns);
+    assertEquals(-10, columns.longAt(0));
+  }
+
+  @Test
   void sumsOfManyElementsStayAccurate() {
     int n = 1_000_003;
     Tensor x = Tensor.allocate(DType.FLOAT, Shape.of(n));

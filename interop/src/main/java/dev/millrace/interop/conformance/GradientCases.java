@@ -1,0 +1,166 @@
+package dev.millrace.interop.conformance;
+
+import dev.millrace.interop.GraphWriter;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Doubles through the ops whose cases elsewhere are of other types, so that every gradient is held
+ * against finite differences, and gradients through variables and branches.
+ */
+public final class GradientCases extends CaseTable {
+  GradientCases() {
+    plumbing();
+    arrays();
+    losses();
+    images();
+    resourceVariable();
+    referenceVariable();
+    branch();
+  }
+
+  private void plumbing() {
+    op("Snapshot", doubles(2, 3));
+    op("IdentityN", doubles(2), doubles(3));
+    op("PlaceholderWithDefault", doubles(2, 3)).with("shape", Shape.of(-1, 3));
+    op("EnsureShape", doubles(2, 3)).with("shape", Shape.of(-1, 3));
+    op("Print", doubles(2), ints(3)).with("first_n", 0);
+    op("CheckNumericsV2", doubles(3)).with("message", "here");
+    op("_HostCast", doubles(2, 3)).with("DstT", DType.DOUBLE);
+    op("AccumulateNV2", doubles(3, 4), doubles(3, 4)).with("shape", Shape.of(3, 4));
+  }
+
+  private void arrays() {
+    op("Concat", scalar(1), doubles(2, 3), doubles(2, 2)).fixed(0);
+    op("SplitV", doubles(6, 2), ints(1, 3, 2), scalar(0)).fixed(1, 2).with("num_split", 3);
+    op("Gather", doubles(5, 3), ints(4, 0, 4));
+    op("GatherV2", doubles(2, 5, 3), Tensor.of(Shape.of(2, 2), 4, 0, 1, 1), scalar(1))
+        .fixed(2)
+        .with("batch_dims", 1);
+    op("MatrixBandPart", doubles(2, 4, 5), scalar(1), scalar(2)).fixed(1, 2);
+    op("PadV2", doubles(2, 3), Tensor.of(Shape.of(2, 2), 1, 0, 2, 1), doubles()).fixed(1);
+    op("ParallelDynamicStitch", ints(0, 2), ints(1), doubles(2, 3), doubles(1, 3)).with("N", 2);
+    op("SparseToDense", ints(1, 3), ints(5), doubles(2), doubles()).fixed(1);
+  }
+
+  private void losses() {
+    String dense = "SoftmaxCrossEntropyWithLogits";
+    // TensorFlow's own gradients forget labels, broadcasting and the second output.
+    op(dense, doubles(3, 4), values.distributions(DType.DOUBLE, 3, 4)).gradientByDifferences();
+    op(dense, doubles(3, 4), values.distributions(DType.DOUBLE, 1, 4)).gradientByDifferences();
+    op("SparseSoftmaxCrossEntropyWithLogits", doubles(3, 4), ints(3, 0, 1)).gradientByDifferences();
+    op("ClipByValue", distinct(DType.DOUBLE, 4, 5), doubles(4, 5), Values.filled(DType.DOUBLE, 3))
+        .gradientByDifferences();
+    op(
+            "ClipByValue",
+            distinct(DType.DOUBLE, 4, 5),
+            scalar(DType.DOUBLE, -0.5),
+            scalar(DType.DOUBLE, 1))
+        .gradientByDifferences();
+    Tensor withZeros = Tensor.of(Shape.of(3, 2), 0.0, 2.0, 3.0, 4.0, 0.0, 0.0);
+    op("Prod", withZeros, ints(1)).fixed(1).gradientByDifferences();
+    op("Prod", withZeros, ints(0)).fixed(1).gradientByDifferences();
+  }
+
+  private void images() {
+    for (String format : List.of("NHWC", "NCHW")) {
+      op("BiasAddGrad", doubles(2, 3, 4, 3)).with("data_format", format);
+    }
+    for (String padding : List.of("SAME", "VALID")) {
+      long out = padding.equals("SAME") ? 3 : 2;
+      List<Integer> strides = List.of(1, 2, 2, 1);
+      Tensor x = distinct(DType.DOUBLE, 2, 5, 5, 2);
+      Tensor dy = doubles(2, out, out, 2);
+      windowed(
+          padding, strides, op("Conv2DBackpropInput", ints(2, 5, 5, 2), filter(2), dy).fixed(0));
+      windowed(padding, strides, op("Conv2DBackpropFilter", x, ints(3, 3, 2, 2), dy).fixed(1));
+      Tensor deep = doubles(2, out, out, 4);
+      String depthwise = "DepthwiseConv2dNative";
+      windowed(padding, strides, op(depthwise, x, filter(2)));
+      windowed(
+          padding,
+          strides,
+          op(depthwise + "BackpropInput", ints(2, 5, 5, 2), filter(2), deep).fixed(0));
+      windowed(
+          padding, strides, op(depthwise + "BackpropFilter", x, ints(3, 3, 2, 2), deep).fixed(1));
+      List<Integer> size = List.of(1, 3, 3, 1);
+      windowed(
+          padding, strides, op("AvgPoolGrad", ints(2, 5, 5, 2), dy).fixed(0).with("ksize", size));
+      windowed(padding, strides, op("MaxPoolGrad", x, dy, dy).with("ksize", size));
+    }
+    // Images of four channels through a filter of two, in two groups.
+    windowed("SAME", List.of(1, 1, 1, 1), op("Conv2D", doubles(1, 5, 5, 4), filter(6)));
+    windowed("VALID", List.of(1, 2, 1, 1), op("Conv2D", doubles(2, 4, 5, 4), filter(2)));
+    secondPoolGradient();
+  }
+
+  private Tensor filter(int filters) {
+    return doubles(3, 3, 2, filters);
+  }
+
+  private static void windowed(String padding, List<Integer> strides, OpCase c) {
+    c.with("padding", padding).with("strides", strides);
+  }
+
+  /** The largest of each window must be told; it is where the images have it. */
+  private void secondPoolGradient() {
+    Tensor x = Tensor.of(Shape.of(1, 2, 4, 1), 1.0, 5.0, 2.0, 3.0, 4.0, 0.0, 8.0, 7.0);
+    op("MaxPoolGradGrad", x, Tensor.of(Shape.of(1, 1, 2, 1), 5.0, 8.0), doubles(1, 2, 4, 1))
+        .with("ksize", List.of(1, 2, 2, 1))
+        .with("strides", List.of(1, 2, 2, 1))
+        .with("padding", "VALID")
+        .noGradientBy(0, 1);
+  }
+
+  private void resourceVariable() {
+    Scenario s = scenario("ReadVariableOp and ResourceGather, differentiated");
+    GraphWriter g = s.graph();
+    Shape shape = Shape.of(4, 3);
+    StateCases.resource(g, "v", DType.DOUBLE, shape);
+    g.placeholder("value", DType.DOUBLE, shape);
+    g.add("assign", "AssignVariableOp", Map.of(), "v", "value");
+    g.add("read", "ReadVariableOp", Map.of("dtype", DType.DOUBLE), "v");
+    g.add("ofAll", "Square", Map.of(), "read");
+    g.constant("rows", ints(3, 1, 3));
+    g.add("some", "ResourceGather", Map.of("dtype", DType.DOUBLE), "v", "rows");
+    g.add("ofSome", "Exp", Map.of(), "some");
+    Map<String, Tensor> feeds = Map.of("value:0", doubles(4, 3));
+    s.differentiate("ofAll:0", "v:0", "assign", "value:0", feeds);
+    s.differentiate("ofSome:0", "v:0", "assign", "value:0", feeds);
+  }
+
+  private void referenceVariable() {
+    Scenario s = scenario("RefSwitch, RefMerge and RefIdentity, differentiated");
+    GraphWriter g = s.graph();
+    Shape shape = Shape.of(3);
+    StateCases.variable(g, "v", DType.DOUBLE, shape);
+    g.placeholder("value", DType.DOUBLE, shape);
+    g.add("assign", "Assign", Map.of(), "v", "value");
+    g.placeholder("p", DType.BOOL, Shape.scalar());
+    g.add("same", "RefIdentity", Map.of(), "v");
+    g.add("switch", "RefSwitch", Map.of(), "same", "p");
+    g.add("merge", "RefMerge", Map.of(), "switch:0", "switch:1");
+    g.add("y", "Square", Map.of(), "merge");
+    for (boolean p : new boolean[] {true, false}) {
+      Map<String, Tensor> feeds = Map.of("value:0", doubles(3), "p:0", Tensor.scalar(p));
+      s.differentiate("y:0", "v:0", "assign", "value:0", feeds);
+    }
+  }
+
+  private void branch() {
+    Scenario s = scenario("Switch and Merge, differentiated");
+    GraphWriter g = s.graph();
+    g.placeholder("p", DType.BOOL, Shape.scalar());
+    g.placeholder("x", DType.DOUBLE, Shape.of(3));
+    g.add("switch", "Switch", Map.of(), "x", "p");
+    g.add("no", "Exp", Map.of(), "switch:0");
+    g.add("yes", "Square", Map.of(), "switch:1");
+    g.add("merge", "Merge", Map.of(), "no", "yes");
+    for (boolean p : new boolean[] {true, false}) {
+      s.differentiate("merge:0", "x:0", Map.of("x:0", doubles(3), "p:0", Tensor.scalar(p)));
+    }
+  }
+}
