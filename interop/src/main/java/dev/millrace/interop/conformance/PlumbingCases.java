@@ -111,6 +111,7 @@ public final class PlumbingCases extends CaseTable {
     op("Assert", Tensor.scalar(false), floats(2), any(DType.STRING, 1))
         .fails(Code.INVALID_ARGUMENT);
     op("Print", floats(2), floats(3)).with("message", "").with("first_n", 0);
+    op("PrintV2", Tensor.scalar("")).with("end", "");
   }
 
   /** Seeded, so that TensorFlow and Millrace draw the same numbers, step after step. */
