@@ -116,7 +116,10 @@ class LostTaskTest {
         assertEquals(9f, session.fetch(quick, feeds()).floatValue());
         MillraceException e = during(session, stopped, ServerProcess::stop);
         assertNames(e, ps);
-        assertTrue(e.getMessage().contains("no sign of life"), e::getMessage);
+        // Its link or a question it does not answer: whichever notices first.
+        assertTrue(
+            e.getMessage().contains("no sign of life") || e.getMessage().contains("stopped"),
+            e::getMessage);
         // Between steps it is noticed too.
         long start = System.nanoTime();
         assertNames(assertThrows(MillraceException.class, () -> session.fetch(quick, feeds())), ps);

@@ -143,6 +143,17 @@ public final class TextCases extends CaseTable {
     g.add("read", "ReadFile", Map.of(), "name");
     g.add("missing", "ReadFile", Map.of(), "other");
     s.run("write").fetch("read").fails(Code.NOT_FOUND, "missing");
+    Scenario print = scenario("PrintV2 to a file");
+    Path printed = folder().resolve("printed");
+    print.graph().constant("line", Tensor.scalar("a line"));
+    print.graph().constant("name", Tensor.scalar(printed.toString()));
+    print
+        .graph()
+        .add("print", "PrintV2", Map.of("output_stream", "file://" + printed, "end", "."), "line");
+    print.graph().constant("nothing", Tensor.scalar(""));
+    print.graph().add("clear", "WriteFile", Map.of(), "name", "nothing");
+    print.graph().add("read", "ReadFile", Map.of(), "name");
+    print.run("clear").run("print").run("print").fetch("read");
   }
 
   private void checkpoints() {

@@ -9,7 +9,11 @@ import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.tensor.Tensor;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -78,6 +82,8 @@ public final class Checks {
               })
           .noGradient("it has no inputs")
           .build();
+
+  private static final String FILE = "file://";
 
   private Checks() {}
 
@@ -169,15 +175,22 @@ public final class Checks {
   private static Kernel printerV2(Node node) {
     String to = node.stringAttr("output_stream");
     String end = node.stringAttr("end");
-    if (to.startsWith("file://")) {
-      throw new MillraceException(
-          Code.UNIMPLEMENTED,
-          "PrintV2 '" + node.name() + "' cannot print to " + to + "; use stdout or stderr.");
+    if (to.startsWith(FILE)) {
+      Path file = Path.of(to.substring(FILE.length()));
+      return c -> append(file, c.input(0).stringValue() + end);
     }
     return c -> {
       PrintStream stream = to.equals("stdout") ? System.out : System.err;
       stream.print(c.input(0).stringValue() + end);
     };
+  }
+
+  private static void append(Path file, String text) {
+    try {
+      Files.writeString(file, text, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+    } catch (IOException e) {
+      throw new MillraceException(Code.UNAVAILABLE, "Cannot print to " + file + ": " + e, e);
+    }
   }
 
   /** The first {@code n} elements, or all if n is negative. */
