@@ -2,6 +2,7 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 
@@ -10,13 +11,19 @@ final class Errors {
   private static final int MAX_MESSAGE = 3072;
   private static final String DERIVED = "[_Derived_]";
 
+  /** Beside an error that a peer of ours has sent, as against one of the connection to it. */
+  private static final Metadata.Key<String> ANSWERED =
+      Metadata.Key.of("millrace-answered", Metadata.ASCII_STRING_MARSHALLER);
+
   private Errors() {}
 
   static StatusRuntimeException encode(Throwable t) {
     MillraceException e = MillraceException.of(t);
+    Metadata trailers = new Metadata();
+    trailers.put(ANSWERED, "yes");
     return Status.fromCodeValue(e.code().number())
         .withDescription(cut(message(e)))
-        .asRuntimeException();
+        .asRuntimeException(trailers);
   }
 
   /** The message as it travels: an echo is marked the way TensorFlow 1.15 marks it. */
@@ -42,11 +49,12 @@ final class Errors {
       Status st = s.getStatus();
       Code code = Code.of(st.getCode().value());
       String text = st.getDescription() == null ? st.getCode().name() : st.getDescription();
+      boolean answered = s.getTrailers() != null && s.getTrailers().containsKey(ANSWERED);
       boolean cut =
           text.equals("Stream removed")
               || text.equals("channel closed")
               || st.getCause() instanceof java.io.IOException;
-      if (code == Code.UNAVAILABLE || (code == Code.UNKNOWN && cut)) {
+      if (!answered && (code == Code.UNAVAILABLE || (code == Code.UNKNOWN && cut))) {
         String cause = st.getCause() == null ? "" : " (" + st.getCause().getMessage() + ")";
         return new MillraceException(
             Code.UNAVAILABLE, peer + " cannot be reached: " + text + cause, t);
