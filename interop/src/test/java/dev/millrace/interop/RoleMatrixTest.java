@@ -173,16 +173,16 @@ class RoleMatrixTest {
   @Test
   void aTensorFlowSessionPinsOpsToTwoMillraceTasks() throws Exception {
     try (LoopbackCluster cluster = LoopbackCluster.of("local", 2)) {
-      ClusterSpec spec = ClusterSpec.decode(cluster.definition());
-      try (Server one = Server.start(spec, new TaskId("local", 0), StandardOps.registry());
-          Server two = Server.start(spec, new TaskId("local", 1), StandardOps.registry())) {
+      // Each in a process of its own, as by `millrace server`.
+      try (MillraceServer one = MillraceServer.start(cluster, "local", 0);
+          MillraceServer two = MillraceServer.start(cluster, "local", 1)) {
         GraphWriter graph = new GraphWriter();
         graph.device("/job:local/task:0");
         graph.add("x", "Placeholder", Map.of("dtype", DType.FLOAT));
         graph.add("a", "Square", Map.of(), "x");
         graph.device("/job:local/task:1");
         graph.add("b", "Neg", Map.of(), "a");
-        for (Server master : List.of(one, two)) {
+        for (MillraceServer master : List.of(one, two)) {
           try (RealTensorFlow session =
               RealTensorFlow.of(graph.build(), SessionOptions.at(master.target()))) {
             Tensor r =
