@@ -92,9 +92,9 @@ class MillraceTest {
   @Test
   void corruptDataFilesAreNamed() throws IOException {
     Path images = dir.resolve("train-images-idx3-ubyte");
-    Files.write(images, new byte[] {0, 0, 8, 1, 0, 0, 0, 1});
+    Files.write(images, new byte[] {0, 0, 8, 1, 0, 0, 0, 1, 7});
     Ran.millrace("train", "mnist", "--data-dir", dir.toString())
-        .wasRefusedFor(images.toString(), "not an IDX file", "00000801");
+        .wasRefusedFor(images.toString(), "not an IDX file of bytes in 3 dimensions");
     Files.write(images, new byte[] {0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 28, 7, 7});
     Ran.millrace("train", "mnist", "--data-dir", dir.toString())
         .wasRefusedFor(images.toString(), "784", "holds 2");

@@ -5,8 +5,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.io.DataInputStream;
-import java.io.EOFException;
+import dev.millrace.train.data.IdxFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
@@ -15,8 +14,6 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Random;
-import java.util.zip.GZIPInputStream;
-import java.util.zip.ZipException;
 
 /** Images as rows of 784 grey values from 0 to 1, and their labels. */
 public final class MnistData {
@@ -72,39 +69,22 @@ public final class MnistData {
     return new MnistData(images, labels);
   }
 
-  /** The bytes behind an IDX header of this many dimensions. */
+  /** The bytes of an IDX file of this many dimensions. */
   private static byte[] read(Path dir, String name, int rank) {
     String where = dir == null ? "bundled " + name : dir.resolve(name).toString();
-    try (InputStream raw = open(dir, name);
-        DataInputStream in = new DataInputStream(raw)) {
-      int magic = in.readInt();
-      if (magic != 0x0800 + rank) {
+    try (InputStream in = open(dir, name);
+        Tensor t = IdxFile.read(in, where)) {
+      if (t.dtype() != DType.UINT8 || t.shape().rank() != rank) {
         throw corrupt(
-            "%s is not an IDX file of %d dimensions: it begins with %08x, not %08x.",
-            where, rank, magic, 0x0800 + rank);
+            "%s is not an IDX file of bytes in %d dimensions but of %s %s.",
+            where, rank, t.dtype(), t.shape());
       }
-      long size = 1;
-      for (int i = 0; i < rank; i++) {
-        size = Math.multiplyExact(size, Integer.toUnsignedLong(in.readInt()));
-      }
-      if (size > Integer.MAX_VALUE - 8) {
-        throw corrupt("%s claims to hold %d bytes, which is too many.", where, size);
-      }
-      byte[] data = in.readNBytes((int) size);
-      if (data.length != size || in.read() >= 0) {
-        throw corrupt(
-            "%s should hold %d bytes behind its header but holds %s.",
-            where, size, data.length < size ? data.length : "more");
-      }
-      return data;
+      return t.data().toArray(ValueLayout.JAVA_BYTE);
     } catch (NoSuchFileException e) {
       throw new MillraceException(
           Code.NOT_FOUND,
           "There is no file " + where + ", nor one with .gz at its end. Check --data-dir.",
           e);
-    } catch (EOFException | ZipException | ArithmeticException e) {
-      throw corrupt(
-          "%s is damaged: %s.", where, e.getMessage() == null ? "cut off" : e.getMessage());
     } catch (IOException e) {
       throw new MillraceException(
           Code.NOT_FOUND,
@@ -123,12 +103,10 @@ public final class MnistData {
       if (in == null) {
         throw new IOException("it is not on the class path");
       }
-      return new GZIPInputStream(in, 1 << 16);
+      return in;
     }
     Path plain = dir.resolve(name);
-    return Files.exists(plain)
-        ? Files.newInputStream(plain)
-        : new GZIPInputStream(Files.newInputStream(dir.resolve(name + ".gz")), 1 << 16);
+    return Files.newInputStream(Files.exists(plain) ? plain : dir.resolve(name + ".gz"));
   }
 
   public int size() {

@@ -15,41 +15,72 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.zip.GZIPInputStream;
+import java.util.zip.ZipException;
 
 /**
- * IDX files: a type, a number of dimensions, their sizes, and then the elements, all big-endian.
+ * IDX files, the form MNIST comes in: a type, a number of dimensions, their sizes, and then the
+ * elements, all big-endian. They may be gzipped.
  */
-final class IdxFile {
+public final class IdxFile {
+  private static final int CHUNK = 1 << 16;
+
   private IdxFile() {}
 
-  /** The tensor in a file, which may be gzipped. */
+  /** The tensor in a file. */
   static Tensor read(Path file) {
-    try (InputStream raw = new BufferedInputStream(Files.newInputStream(file), 1 << 16);
-        DataInputStream in = new DataInputStream(unzipped(raw))) {
-      int magic = in.readInt();
-      DType dtype = type(magic >>> 8);
-      int rank = magic & 0xff;
-      if (dtype == null) {
-        throw MillraceException.invalid(
-            "%s is not an IDX file: it begins with 0x%08x.", file, magic);
-      }
-      long[] dims = new long[rank];
-      for (int i = 0; i < rank; i++) {
-        dims[i] = in.readInt();
-      }
-      return elements(in, dtype, Shape.of(dims));
-    } catch (EOFException e) {
-      throw new MillraceException(Code.DATA_LOSS, file + " is cut short.", e);
+    try (InputStream in = Files.newInputStream(file)) {
+      return read(in, file.toString());
     } catch (IOException e) {
       throw new MillraceException(Code.NOT_FOUND, "Cannot read " + file + ": " + e, e);
     }
+  }
+
+  /**
+   * The tensor in a stream, which holds nothing else. What is not IDX, or less or more than its
+   * header says, is DATA_LOSS; errors of the stream itself are the caller's.
+   *
+   * @param where the stream is from, for messages
+   */
+  public static Tensor read(InputStream stream, String where) throws IOException {
+    try {
+      DataInputStream in = new DataInputStream(unzipped(new BufferedInputStream(stream, CHUNK)));
+      int magic = in.readInt();
+      DType dtype = type(magic >>> 8);
+      if (dtype == null) {
+        throw corrupt("%s is not an IDX file: it begins with %08x.", where, magic);
+      }
+      long[] sizes = new long[magic & 0xff];
+      long bytes = dtype.bytes();
+      for (int i = 0; i < sizes.length; i++) {
+        sizes[i] = Integer.toUnsignedLong(in.readInt());
+        bytes = Math.multiplyExact(bytes, sizes[i]);
+      }
+      Tensor t = Tensor.allocate(dtype, Shape.of(sizes));
+      try {
+        fill(t, in, where);
+        return t;
+      } catch (IOException | RuntimeException e) {
+        t.close();
+        throw e;
+      }
+    } catch (EOFException e) {
+      throw corrupt("%s is damaged: it is cut off.", where);
+    } catch (ZipException e) {
+      throw corrupt("%s is damaged: %s.", where, e.getMessage());
+    } catch (ArithmeticException e) {
+      throw corrupt("%s is damaged: it claims more elements than there can be.", where);
+    }
+  }
+
+  private static MillraceException corrupt(String format, Object... args) {
+    return new MillraceException(Code.DATA_LOSS, String.format(format, args));
   }
 
   private static InputStream unzipped(InputStream in) throws IOException {
     in.mark(2);
     boolean zipped = in.read() == 0x1f && in.read() == 0x8b;
     in.reset();
-    return zipped ? new GZIPInputStream(in, 1 << 16) : in;
+    return zipped ? new GZIPInputStream(in, CHUNK) : in;
   }
 
   private static DType type(int code) {
@@ -64,17 +95,24 @@ final class IdxFile {
     };
   }
 
-  private static Tensor elements(DataInputStream in, DType dtype, Shape shape) throws IOException {
-    Tensor t = Tensor.allocate(dtype, shape);
-    int unit = dtype.bytes();
-    byte[] chunk = new byte[1 << 16];
+  private static void fill(Tensor t, DataInputStream in, String where) throws IOException {
+    byte[] chunk = new byte[CHUNK];
     for (long at = 0; at < t.byteSize(); at += chunk.length) {
-      int n = (int) Math.min(chunk.length, t.byteSize() - at);
-      in.readFully(chunk, 0, n);
-      reverse(chunk, n, unit);
+      int wanted = (int) Math.min(chunk.length, t.byteSize() - at);
+      int n = in.readNBytes(chunk, 0, wanted);
+      if (n < wanted) {
+        throw corrupt(
+            "%s is damaged: it should hold %d bytes behind its header but holds %d.",
+            where, t.byteSize(), at + n);
+      }
+      reverse(chunk, n, t.dtype().bytes());
       MemorySegment.copy(chunk, 0, t.data(), ValueLayout.JAVA_BYTE, at, n);
     }
-    return t;
+    if (in.read() >= 0) {
+      throw corrupt(
+          "%s is damaged: it should hold %d bytes behind its header but holds more.",
+          where, t.byteSize());
+    }
   }
 
   /** From big-endian to little-endian. */

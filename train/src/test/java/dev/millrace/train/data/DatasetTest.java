@@ -262,7 +262,7 @@ class DatasetTest {
     assertTrue(
         assertThrows(MillraceException.class, () -> Datasets.idx(file))
             .getMessage()
-            .endsWith("is cut short."));
+            .endsWith("should hold 9 bytes behind its header but holds 1."));
   }
 
   @Test
