@@ -3,8 +3,9 @@ package dev.millrace.train.session;
 import dev.millrace.base.MillraceException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * How a {@link MonitoredTrainingSession} trains.
@@ -59,147 +60,104 @@ public record TrainingSettings(
 
   /** This task is the chief, or not. */
   public TrainingSettings withChief(boolean yes) {
-    return new TrainingSettings(
-        yes,
-        chiefName,
-        folder,
-        saveEvery,
-        saveEverySteps,
-        summariesEverySteps,
-        logEverySteps,
-        maxWait,
-        stepTimeout,
-        stopGrace,
-        hooks);
+    return with(d -> d.chief = yes);
   }
 
   /** Checkpoints and summaries go to {@code path}. */
   public TrainingSettings withFolder(Path path) {
-    return new TrainingSettings(
-        chief,
-        chiefName,
-        path,
-        saveEvery,
-        saveEverySteps,
-        summariesEverySteps,
-        logEverySteps,
-        maxWait,
-        stepTimeout,
-        stopGrace,
-        hooks);
+    return with(d -> d.folder = path);
   }
 
   /** Saves each time this long has passed; null for never, but for the first and last step. */
   public TrainingSettings withSaveEvery(Duration time) {
-    return new TrainingSettings(
-        chief,
-        chiefName,
-        folder,
-        time,
-        0,
-        summariesEverySteps,
-        logEverySteps,
-        maxWait,
-        stepTimeout,
-        stopGrace,
-        hooks);
+    return with(
+        d -> {
+          d.saveEvery = time;
+          d.saveEverySteps = 0;
+        });
   }
 
   /** Saves each time this many steps were made. */
   public TrainingSettings withSaveEverySteps(long steps) {
-    return new TrainingSettings(
-        chief,
-        chiefName,
-        folder,
-        null,
-        steps,
-        summariesEverySteps,
-        logEverySteps,
-        maxWait,
-        stepTimeout,
-        stopGrace,
-        hooks);
+    return with(
+        d -> {
+          d.saveEvery = null;
+          d.saveEverySteps = steps;
+        });
   }
 
   /** Writes summaries each time this many steps were made; 0 for never. */
   public TrainingSettings withSummariesEverySteps(long steps) {
-    return new TrainingSettings(
-        chief,
-        chiefName,
-        folder,
-        saveEvery,
-        saveEverySteps,
-        steps,
-        logEverySteps,
-        maxWait,
-        stepTimeout,
-        stopGrace,
-        hooks);
+    return with(d -> d.summariesEverySteps = steps);
   }
 
   /** Logs the step rate each time this many steps were made; 0 for never. */
   public TrainingSettings withLogEverySteps(long steps) {
-    return new TrainingSettings(
-        chief,
-        chiefName,
-        folder,
-        saveEvery,
-        saveEverySteps,
-        summariesEverySteps,
-        steps,
-        maxWait,
-        stepTimeout,
-        stopGrace,
-        hooks);
+    return with(d -> d.logEverySteps = steps);
   }
 
   /** Waits this long for other tasks. */
   public TrainingSettings withMaxWait(Duration time) {
-    return new TrainingSettings(
-        chief,
-        chiefName,
-        folder,
-        saveEvery,
-        saveEverySteps,
-        summariesEverySteps,
-        logEverySteps,
-        time,
-        stepTimeout,
-        stopGrace,
-        hooks);
+    return with(d -> d.maxWait = time);
   }
 
   /** Ends a step that takes longer than this. */
   public TrainingSettings withStepTimeout(Duration time) {
-    return new TrainingSettings(
-        chief,
-        chiefName,
-        folder,
-        saveEvery,
-        saveEverySteps,
-        summariesEverySteps,
-        logEverySteps,
-        maxWait,
-        time,
-        stopGrace,
-        hooks);
+    return with(d -> d.stepTimeout = time);
   }
 
   /** Calls these hooks too. */
   public TrainingSettings withHooks(SessionRunHook... more) {
-    List<SessionRunHook> all = new ArrayList<>(hooks);
-    all.addAll(List.of(more));
-    return new TrainingSettings(
-        chief,
-        chiefName,
-        folder,
-        saveEvery,
-        saveEverySteps,
-        summariesEverySteps,
-        logEverySteps,
-        maxWait,
-        stepTimeout,
-        stopGrace,
-        all);
+    return with(d -> d.hooks = Stream.concat(hooks.stream(), Stream.of(more)).toList());
+  }
+
+  private TrainingSettings with(Consumer<Draft> change) {
+    Draft draft = new Draft(this);
+    change.accept(draft);
+    return draft.settings();
+  }
+
+  /** Settings while one of them is changed. */
+  private static final class Draft {
+    private boolean chief;
+    private Path folder;
+    private Duration saveEvery;
+    private long saveEverySteps;
+    private long summariesEverySteps;
+    private long logEverySteps;
+    private Duration maxWait;
+    private Duration stepTimeout;
+    private List<SessionRunHook> hooks;
+    private final String chiefName;
+    private final Duration stopGrace;
+
+    Draft(TrainingSettings s) {
+      chief = s.chief;
+      chiefName = s.chiefName;
+      folder = s.folder;
+      saveEvery = s.saveEvery;
+      saveEverySteps = s.saveEverySteps;
+      summariesEverySteps = s.summariesEverySteps;
+      logEverySteps = s.logEverySteps;
+      maxWait = s.maxWait;
+      stepTimeout = s.stepTimeout;
+      stopGrace = s.stopGrace;
+      hooks = s.hooks;
+    }
+
+    TrainingSettings settings() {
+      return new TrainingSettings(
+          chief,
+          chiefName,
+          folder,
+          saveEvery,
+          saveEverySteps,
+          summariesEverySteps,
+          logEverySteps,
+          maxWait,
+          stepTimeout,
+          stopGrace,
+          hooks);
+    }
   }
 }
