@@ -14,24 +14,19 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * A connection between two Millrace processes, the same at both ends. Frames go out through a queue
- * that whoever has something urgent writes out, along with all that waits there; what is not urgent
- * is written by a thread of the pool. So the tensors a step sends while it computes leave together.
+ * A connection between two Millrace processes, the same at both ends: calls, their answers, and
+ * tensors that are pushed. Frames go out through an {@link Outbox}.
  *
  * <p>Frames come in on one thread. It never writes, so that two processes that send each other much
  * cannot block each other; and when a frame asks it to run something, it first lets another thread
@@ -52,28 +47,17 @@ public final class Link implements Outlet {
   private static final int KEPT_KEYS = 10_000;
   private static final int GOODBYE_MILLIS = 200;
 
-  /** What goes out: written once, unless the link is lost first; then released. */
-  private interface Frame {
-    void write(LinkOutput out) throws IOException;
-
-    default void release() {}
-  }
-
   /** A call of ours that has not been answered. */
   private record Call(long stepId, CompletableFuture<List<Tensor>> answer) {}
 
   private final Identity peer;
   private final SocketChannel channel;
   private final LinkInput in;
-  private final LinkOutput out;
   private final SharedFiles shared;
   private final LinkService service;
   private final Executor threads;
 
-  private final Queue<Frame> queue = new ConcurrentLinkedQueue<>();
-  private final ReentrantLock writing = new ReentrantLock();
-  private final AtomicBoolean writerCalled = new AtomicBoolean();
-  private volatile long lastSentNanos = System.nanoTime();
+  private final Outbox outbox;
 
   private final AtomicLong callIds = new AtomicLong();
   private final Map<Long, Call> calls = new ConcurrentHashMap<>();
@@ -103,10 +87,10 @@ public final class Link implements Outlet {
     this.peer = peer;
     this.channel = channel;
     this.in = in;
-    this.out = out;
     this.shared = shared;
     this.service = service;
     this.threads = threads;
+    this.outbox = new Outbox(out, this::execute, this::loseWriting);
     if (shared != null) {
       in.share(shared);
       out.share(shared);
@@ -187,8 +171,8 @@ public final class Link implements Outlet {
     CompletableFuture<List<Tensor>> answer = new CompletableFuture<>();
     calls.put(id, new Call(stepId, answer));
     tensors.forEach(Tensor::retain);
-    send(
-        new Frame() {
+    outbox.sendNow(
+        new Outbox.Frame() {
           @Override
           public void write(LinkOutput o) throws IOException {
             body.write(o, id);
@@ -199,7 +183,6 @@ public final class Link implements Outlet {
             tensors.forEach(Tensor::release);
           }
         });
-    writeOut();
     if (loss != null) {
       failCalls();
     }
@@ -211,7 +194,7 @@ public final class Link implements Outlet {
   }
 
   private void cancelCall(long id) {
-    sendLater(
+    outbox.sendLater(
         o -> {
           o.putByte(CANCEL);
           o.putLong(id);
@@ -231,7 +214,7 @@ public final class Link implements Outlet {
   /** Lets the other side forget a step it ran, if it has not done so by itself. */
   public void cleanup(long stepId) {
     if (remembered.remove(stepId)) {
-      sendLater(
+      outbox.sendLater(
           o -> {
             o.putByte(CLEANUP);
             o.putLong(stepId);
@@ -241,8 +224,8 @@ public final class Link implements Outlet {
 
   @Override
   public void push(long stepId, Rendezvous.Key key, Tensor value) {
-    sendLater(
-        new Frame() {
+    outbox.sendLater(
+        new Outbox.Frame() {
           @Override
           public void write(LinkOutput o) throws IOException {
             o.putByte(TENSOR);
@@ -269,76 +252,16 @@ public final class Link implements Outlet {
     return copy != null ? copy : value.copyCounted();
   }
 
-  // ---- writing ----
-
-  private void send(Frame f) {
-    queue.add(f);
-    if (loss != null) {
-      dropQueue();
-    }
-  }
-
-  /** Sends without writing on this thread. */
-  private void sendLater(Frame f) {
-    send(f);
-    if (loss == null && writerCalled.compareAndSet(false, true)) {
-      execute(
-          () -> {
-            writerCalled.set(false);
-            writeOut();
-          });
-    }
-  }
-
   /** Has everything sent so far written, by this thread unless another is at it. */
   @Override
   public void flush() {
-    if (!queue.isEmpty()) {
-      writeOut();
-    }
-  }
-
-  /**
-   * Whoever holds the lock looks at the queue again after giving it back, so a frame added while it
-   * was held is not left behind.
-   */
-  private void writeOut() {
-    while (!queue.isEmpty() && writing.tryLock()) {
-      // A channel closes itself when a thread that was interrupted uses it.
-      boolean interrupted = Thread.interrupted();
-      try {
-        for (Frame f = queue.poll(); f != null; f = queue.poll()) {
-          try {
-            f.write(out);
-          } finally {
-            f.release();
-          }
-        }
-        out.flush();
-        lastSentNanos = System.nanoTime();
-      } catch (IOException e) {
-        lose(gone(e));
-      } catch (RuntimeException e) {
-        lose(MillraceException.internal("Writing to %s failed: %s", peer, e));
-      } finally {
-        writing.unlock();
-        if (interrupted) {
-          Thread.currentThread().interrupt();
-        }
-      }
-    }
+    outbox.flush();
   }
 
   private static void putStrings(LinkOutput o, List<String> strings) throws IOException {
     o.putInt(strings.size());
     for (String s : strings) {
       o.putString(s);
-    }
-  }
-
-  private void dropQueue() {
-    for (Frame f = queue.poll(); f != null; f = queue.poll()) {
-      f.release();
     }
   }
 
@@ -494,8 +417,7 @@ public final class Link implements Outlet {
       serving.remove(id);
       feeds.forEach(Tensor::release);
     }
-    send(new Done(id, failure, left, results));
-    writeOut();
+    outbox.sendNow(new Done(id, failure, left, results));
     if (loss != null) {
       // Nobody is left to ask for it.
       cleanup.run();
@@ -504,7 +426,7 @@ public final class Link implements Outlet {
 
   /** The answer to a call. */
   private record Done(long id, MillraceException failure, boolean left, List<Tensor> results)
-      implements Frame {
+      implements Outbox.Frame {
     @Override
     public void write(LinkOutput o) throws IOException {
       o.putByte(DONE);
@@ -570,9 +492,16 @@ public final class Link implements Outlet {
 
   /** Gives a sign of life if nothing else did lately. */
   void beat(long everyNanos) {
-    if (System.nanoTime() - lastSentNanos >= everyNanos && queue.isEmpty()) {
-      sendLater(o -> o.putByte(BEAT));
+    if (outbox.isIdleFor(everyNanos)) {
+      outbox.sendLater(o -> o.putByte(BEAT));
     }
+  }
+
+  private void loseWriting(Exception e) {
+    lose(
+        e instanceof IOException io
+            ? gone(io)
+            : MillraceException.internal("Writing to %s failed: %s", peer, e));
   }
 
   private MillraceException gone(IOException e) {
@@ -593,7 +522,7 @@ public final class Link implements Outlet {
     } catch (IOException e) {
       // It is as closed as it will get.
     }
-    dropQueue();
+    outbox.close();
     service.lost(this, cause);
     failCalls();
     for (Cancellation c : serving.values()) {
@@ -616,15 +545,8 @@ public final class Link implements Outlet {
 
   /** Says goodbye, so that the other side knows this was meant; waits a moment for that at most. */
   public void close() {
-    sendLater(o -> o.putByte(BYE));
-    try {
-      // A peer that has stopped reading must not keep us.
-      if (writing.tryLock(GOODBYE_MILLIS, TimeUnit.MILLISECONDS)) {
-        writing.unlock();
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    outbox.sendLater(o -> o.putByte(BYE));
+    outbox.awaitWritten(GOODBYE_MILLIS);
     lose(new MillraceException(Code.UNAVAILABLE, "This process is shutting down."));
   }
 }
