@@ -46,32 +46,14 @@ public final class Pool {
           .build();
 
   public static final Op MAX_GRAD =
-      window(Op.define("MaxPoolGrad"))
-          .attr(PADDINGS)
-          .attr("explicit_paddings: list(int) = []")
-          .attr(FORMATS)
-          .attr("T: realnumbertype = float")
-          .input("orig_input: T")
-          .input("orig_output: T")
-          .input("grad: T")
-          .output("output: T")
-          .shape(c -> List.of(c.inputOfRank(0, 4)))
+      gradientOfMax("MaxPoolGrad")
           .kernelPerNode(node -> maxGradient(node, false))
           .gradient(g -> g.dx(2, like(g, "MaxPoolGradGrad", false, g.input(0), g.input(1), g.dy())))
           .build();
 
   /** The gradient of the largest of what relu lets through: of {@code MaxPool(Relu)}. */
   private static final Op MAX_RELU_GRAD =
-      window(Op.define("_MaxPoolReluGrad"))
-          .attr(PADDINGS)
-          .attr("explicit_paddings: list(int) = []")
-          .attr(FORMATS)
-          .attr("T: realnumbertype = float")
-          .input("orig_input: T")
-          .input("orig_output: T")
-          .input("grad: T")
-          .output("output: T")
-          .shape(c -> List.of(c.inputOfRank(0, 4)))
+      gradientOfMax("_MaxPoolReluGrad")
           .kernelPerNode(node -> maxGradient(node, true))
           .gradient(Gradient.undefined("it appears only after gradients have been added"))
           .build();
@@ -148,6 +130,19 @@ public final class Pool {
 
   private static Op.Builder window(Op.Builder b) {
     return b.attr("ksize: list(int) >= 4").attr("strides: list(int) >= 4");
+  }
+
+  private static Op.Builder gradientOfMax(String name) {
+    return window(Op.define(name))
+        .attr(PADDINGS)
+        .attr("explicit_paddings: list(int) = []")
+        .attr(FORMATS)
+        .attr("T: realnumbertype = float")
+        .input("orig_input: T")
+        .input("orig_output: T")
+        .input("grad: T")
+        .output("output: T")
+        .shape(c -> List.of(c.inputOfRank(0, 4)));
   }
 
   /** A node of {@code op} with the settings of the node whose gradient is built. */
