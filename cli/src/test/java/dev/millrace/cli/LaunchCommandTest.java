@@ -1,12 +1,17 @@
 package dev.millrace.cli;
 
+import static java.nio.file.StandardWatchEventKinds.ENTRY_CREATE;
+import static java.nio.file.StandardWatchEventKinds.ENTRY_MODIFY;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.WatchKey;
+import java.nio.file.WatchService;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -78,6 +83,18 @@ class LaunchCommandTest {
     Ran said = launch("-np", "2", "--", "sh", "-c", script);
     assertEquals(3, said.code());
     assertEnded("0");
+  }
+
+  /** Waits until a rank has written who it is. */
+  private void awaitWritten(WatchService watch, String rank) throws Exception {
+    Path file = folder.resolve(rank);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (!Files.exists(file) || Files.readString(file).isBlank()) {
+      WatchKey key = watch.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+      assertNotNull(key, "rank " + rank + " has not started within 60 s");
+      key.pollEvents();
+      key.reset();
+    }
   }
 
   private void assertEnded(String rank) throws Exception {
@@ -172,18 +189,16 @@ class LaunchCommandTest {
   @Test
   void theEndOfTheLauncherIsTheEndOfItsRanks() throws Exception {
     String script = "echo $$ > " + folder + "/$MILLRACE_RANK; exec sleep 600";
-    try (RunningMillrace launcher =
-        RunningMillrace.start("launch", "-np", "2", "--", "sh", "-c", script)) {
-      for (String rank : List.of("0", "1")) {
-        while (!Files.exists(folder.resolve(rank))
-            || Files.readString(folder.resolve(rank)).isBlank()) {
-          assertTrue(launcher.process().isAlive());
-          Thread.sleep(20);
-        }
+    try (WatchService watch = folder.getFileSystem().newWatchService()) {
+      folder.register(watch, ENTRY_CREATE, ENTRY_MODIFY);
+      try (RunningMillrace launcher =
+          RunningMillrace.start("launch", "-np", "2", "--", "sh", "-c", script)) {
+        awaitWritten(watch, "0");
+        awaitWritten(watch, "1");
+        String pid = Long.toString(launcher.process().pid());
+        assertEquals(0, new ProcessBuilder("kill", "-INT", pid).start().waitFor());
+        assertEquals(130, launcher.awaitExit());
       }
-      String pid = Long.toString(launcher.process().pid());
-      assertEquals(0, new ProcessBuilder("kill", "-INT", pid).start().waitFor());
-      assertEquals(130, launcher.awaitExit());
     }
     assertEnded("0");
     assertEnded("1");
