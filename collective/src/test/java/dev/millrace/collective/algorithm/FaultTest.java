@@ -42,7 +42,9 @@ class FaultTest {
       t.data().fill((byte) 0);
       long[] bounds = Split.bounds(t.byteSize(), all.parts());
       all.allReduce(t.data(), bounds, DType.FLOAT, ReduceOp.SUM);
-      MOVED.set(p instanceof FaultyPeers f ? f.moved() : MOVED.get());
+      if (p instanceof FaultyPeers victim) {
+        MOVED.set(victim.moved());
+      }
       all.barrier();
     }
   }
