@@ -2,11 +2,8 @@ package dev.millrace.runtime;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.millrace.base.Code;
-import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -14,9 +11,7 @@ import dev.millrace.graph.gradient.Gradients;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Placeholder;
-import dev.millrace.ops.flow.WhileLoop;
 import dev.millrace.ops.math.Arithmetic;
-import dev.millrace.ops.math.Comparisons;
 import dev.millrace.ops.math.MatMul;
 import dev.millrace.ops.state.Assign;
 import dev.millrace.ops.state.VariableV2;
@@ -88,23 +83,5 @@ class LocalDevicesTest {
     assertTrue(json.contains("\"args\":{\"name\":\"" + DEVICE + "1\"}"), json);
     assertTrue(json.contains("\"name\":\"MatMul\",\"pid\":"), json);
     assertTrue(json.matches("(?s).*\"ts\":[0-9]{16}\\.[0-9]{3},\"dur\":[0-9]+\\.[0-9]{3}.*"), json);
-  }
-
-  @Test
-  void aLoopOverTwoDevicesIsRefused() {
-    Output y =
-        WhileLoop.of(
-                scope.withDevice("/cpu:0"),
-                List.of(Const.of(scope, 0)),
-                (s, v) -> Comparisons.less(s, v.getFirst(), Const.of(s, 3)),
-                (s, v) ->
-                    List.of(Arithmetic.add(s.withDevice("/cpu:1"), v.getFirst(), Const.of(s, 1))))
-            .getFirst();
-    SessionOptions two = SessionOptions.DEFAULT.withCpuDevices(2);
-    try (LocalSession session = new LocalSession(scope.graph(), two)) {
-      MillraceException e = assertThrows(MillraceException.class, () -> session.fetch(y));
-      assertEquals(Code.UNIMPLEMENTED, e.code());
-      assertTrue(e.getMessage().contains("one device"), e::getMessage);
-    }
   }
 }

@@ -8,6 +8,8 @@ import dev.millrace.graph.op.AsyncKernel;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.runtime.plan.Fuser;
+import dev.millrace.runtime.plan.LoopNest;
+import dev.millrace.runtime.plan.Simplifier;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -93,12 +95,10 @@ public final class CompiledGraph implements AutoCloseable {
     initialUses = new int[slots];
     initialValues = new Object[slots];
     boolean[] constant = new boolean[n];
-    boolean anyLoop = false;
     int run = 0;
     for (int i = 0; i < n; i++) {
       Node node = nodes[i];
-      constant[i] = isConstant(node);
-      anyLoop |= roles[i] == Op.Role.ENTER || roles[i] == Op.Role.NEXT_ITERATION;
+      constant[i] = Simplifier.isConstant(node);
       if (constant[i]) {
         initialValues[outputStart[i]] = node.tensorAttr("value");
         continue;
@@ -168,11 +168,7 @@ public final class CompiledGraph implements AutoCloseable {
       }
     }
     roots = Arrays.copyOf(ready, count);
-    loops = anyLoop ? new LoopFrames(this, constant) : null;
-  }
-
-  private static boolean isConstant(Node node) {
-    return node.op().name().equals("Const") && node.controlInputs().isEmpty();
+    loops = LoopNest.isAnyLoop(list) ? new LoopFrames(this, constant) : null;
   }
 
   /** How many nodes a step runs at most. */
@@ -215,9 +211,6 @@ public final class CompiledGraph implements AutoCloseable {
     /** Nodes with a dead input. */
     final boolean[] dead;
 
-    /** For a merge: which input came alive first, -1 while none. */
-    final int[] mergeInput;
-
     /** Nodes ready to run, a ring of at most all nodes. */
     final int[] ready;
 
@@ -226,7 +219,6 @@ public final class CompiledGraph implements AutoCloseable {
       uses = new int[g.initialUses.length];
       values = new Object[g.initialValues.length];
       dead = new boolean[g.nodes.length];
-      mergeInput = new int[g.nodes.length];
       ready = new int[g.nodes.length];
       reset(g);
     }
@@ -236,7 +228,6 @@ public final class CompiledGraph implements AutoCloseable {
       System.arraycopy(g.initialUses, 0, uses, 0, uses.length);
       System.arraycopy(g.initialValues, 0, values, 0, values.length);
       Arrays.fill(dead, false);
-      Arrays.fill(mergeInput, -1);
     }
 
     /** Gives back whatever a step that ended early still holds. */

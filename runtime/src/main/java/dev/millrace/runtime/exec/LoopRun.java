@@ -25,8 +25,14 @@ final class LoopRun extends GraphRun {
   /** A loop that runs, in one iteration of the loop around it. */
   private static final class Frame {
     final LoopFrames.Frame shape;
-    final int id;
+
+    /** Its number among the graph's loops. */
+    final int number;
+
     final Iteration within;
+
+    /** What other tasks know it by. */
+    final long id;
 
     /** Those not yet done, oldest first; their numbers are consecutive. */
     final ArrayDeque<Iteration> iterations = new ArrayDeque<>();
@@ -44,10 +50,14 @@ final class LoopRun extends GraphRun {
 
     final List<Integer> exited = new ArrayList<>();
 
-    Frame(LoopFrames.Frame shape, int id, Iteration within) {
+    Frame(LoopFrames.Frame shape, int number, Iteration within) {
       this.shape = shape;
-      this.id = id;
+      this.number = number;
       this.within = within;
+      this.id =
+          within == null
+              ? FrameId.OUTERMOST
+              : FrameId.of(within.frame.id, within.number, shape.name);
       this.missingEnters = shape.enters;
     }
   }
@@ -178,11 +188,11 @@ final class LoopRun extends GraphRun {
   }
 
   private void goIn(Produced p, Iteration it) {
-    int id = loops.outputFrame[p.node];
-    Frame f = it.loops.get(id);
+    int number = loops.outputFrame[p.node];
+    Frame f = it.loops.get(number);
     if (f == null) {
-      f = new Frame(loops.frames.get(id), id, it);
-      it.loops.put(id, f);
+      f = new Frame(loops.frames.get(number), number, it);
+      it.loops.put(number, f);
       it.busy++;
       newIteration(f);
     }
@@ -329,7 +339,7 @@ final class LoopRun extends GraphRun {
         deliver(new Produced(n, none, true), f.within);
       }
     }
-    f.within.loops.remove(f.id);
+    f.within.loops.remove(f.number);
     f.within.busy--;
     end(f.within);
   }
@@ -399,6 +409,6 @@ final class LoopRun extends GraphRun {
 
   @Override
   public String frameAndIteration() {
-    return iteration == null ? "0:0" : iteration.frame.id + ":" + iteration.number;
+    return Long.toUnsignedString(iteration.frame.id) + ":" + iteration.number;
   }
 }

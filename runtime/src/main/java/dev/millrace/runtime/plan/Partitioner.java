@@ -1,12 +1,9 @@
 package dev.millrace.runtime.plan;
 
-import dev.millrace.base.Code;
-import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -14,38 +11,49 @@ import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
  * Cuts a placed graph into one graph per location. An edge that leaves a location ends in a Send
  * there and starts from a Recv on the other side; edges from one output to one location share a
- * pair. A control edge travels as an empty tensor. A loop cannot be cut.
+ * pair. A control edge travels as an empty tensor. Within a loop a pair is used once per round; see
+ * {@link Rounds}.
  */
 public final class Partitioner {
   private final Function<String, String> locationOf;
   private final ToLongFunction<String> incarnationOf;
   private final String suffix;
   private final OpRegistry registry;
+  private final List<Node> nodes;
+  private final LoopNest nest;
+  private final String[] devices;
+  private final Rounds rounds;
   private final Map<String, Graph> parts = new LinkedHashMap<>();
   private final Map<Node, Node> copies = new HashMap<>();
 
-  /** What has been received already: source output (or node, for control) and location. */
+  /** What has been received already: source output (or node, for control) and by whom. */
   private final Map<List<Object>, Node> received = new HashMap<>();
 
   private int edges;
 
   private Partitioner(
-      OpRegistry registry,
+      Graph placed,
       Function<String, String> locationOf,
       ToLongFunction<String> incarnationOf,
       String suffix) {
-    this.registry = registry;
+    this.registry = placed.registry();
     this.locationOf = locationOf;
     this.incarnationOf = incarnationOf;
     this.suffix = suffix;
+    this.nodes = placed.nodes();
+    this.nest = LoopNest.of(nodes);
+    this.devices = ControlFlowDevices.of(nodes);
+    this.rounds = new Rounds(nodes, nest, registry, suffix);
   }
 
   /**
@@ -60,40 +68,43 @@ public final class Partitioner {
       Function<String, String> locationOf,
       ToLongFunction<String> incarnationOf,
       String suffix) {
-    return new Partitioner(placed.registry(), locationOf, incarnationOf, suffix).run(placed);
+    return new Partitioner(placed, locationOf, incarnationOf, suffix).run();
   }
 
-  private Map<String, Graph> run(Graph placed) {
-    checkLoops(placed);
+  private Map<String, Graph> run() {
     record BackEdge(Node node, int input, Output source) {}
     List<BackEdge> backEdges = new ArrayList<>();
-    for (Node n : placed.nodes()) {
-      Graph part = partOf(n.device());
+    for (Node n : nodes) {
+      String device = devices[n.id()];
       List<Output> inputs = new ArrayList<>();
-      List<Node> controls = new ArrayList<>();
+      Set<Node> controls = new LinkedHashSet<>();
       for (int i = 0; i < n.inputCount(); i++) {
         Output in = n.input(i);
         if (!copies.containsKey(in.node())) {
           backEdges.add(new BackEdge(n, i, in));
           inputs.add(null);
         } else {
-          inputs.add(locate(in, n));
+          inputs.add(locate(in, device, nest.frameOf(n)));
+          countRounds(in.node(), device, controls);
         }
       }
       for (Node c : n.controlInputs()) {
-        Node here = locateControl(c, n);
-        if (!controls.contains(here)) {
-          controls.add(here);
+        if (nest.frameOf(n) == 0 || !Simplifier.isConstant(c)) {
+          controls.add(locateControl(c, device));
+          countRounds(c, device, controls);
         }
       }
-      Node copy = part.add(n.name(), n.op(), n.device(), n.attrs(), inputs, controls);
+      Node copy =
+          partOf(device).add(n.name(), n.op(), device, n.attrs(), inputs, List.copyOf(controls));
       for (int i = 0; i < n.outputCount(); i++) {
         if (n.output(i).shape().isCompatibleWith(copy.output(i).shape())) {
           copy.output(i).refineShape(n.output(i).shape());
         }
       }
       copies.put(n, copy);
+      rounds.copied(n, copy);
     }
+    rounds.close(this::locateCondition);
     for (BackEdge e : backEdges) {
       copies
           .get(e.node)
@@ -104,67 +115,65 @@ public final class Partitioner {
     return parts;
   }
 
-  /** The nodes of a loop must be in one place: nothing counts its rounds across a cut. */
-  private void checkLoops(Graph placed) {
-    boolean[] inside = new boolean[placed.size()];
-    // Back edges lead to nodes that are inside already, by the edge that enters the loop.
-    for (Node n : placed.nodes()) {
-      boolean fromInside = false;
-      for (Output in : n.inputs()) {
-        Node source = in.node();
-        if (source.id() < n.id() && leadsOn(source, inside)) {
-          fromInside = true;
-          if (!sameLocation(source, n)) {
-            throw new MillraceException(
-                Code.UNIMPLEMENTED,
-                "The loop around '%s' is on %s and, with '%s', on %s. Put all of a loop on one device."
-                    .formatted(source.name(), source.device(), n.name(), n.device()));
-          }
-        }
-      }
-      for (Node c : n.controlInputs()) {
-        fromInside |= leadsOn(c, inside);
-      }
-      inside[n.id()] = fromInside;
-    }
-  }
-
-  /** Whether what follows {@code n} is in a loop. */
-  private static boolean leadsOn(Node n, boolean[] inside) {
-    return n.op().role() == Op.Role.ENTER || (inside[n.id()] && n.op().role() != Op.Role.EXIT);
-  }
-
   private Graph partOf(String device) {
     return parts.computeIfAbsent(locationOf.apply(device), l -> new Graph(registry));
   }
 
-  private boolean sameLocation(Node a, Node b) {
-    return locationOf.apply(a.device()).equals(locationOf.apply(b.device()));
+  private boolean isAt(Node source, String device) {
+    return locationOf.apply(devices[source.id()]).equals(locationOf.apply(device));
   }
 
-  /** The output that gives {@code in} where {@code consumer} is. */
-  private Output locate(Output in, Node consumer) {
+  /**
+   * An edge within a loop from one device to another of the same location is not cut here. Whoever
+   * cuts it later finds what counts the rounds among the reader's control inputs.
+   */
+  private void countRounds(Node source, String device, Set<Node> controls) {
+    int frame = nest.outputFrame(source);
+    if (frame != 0 && !devices[source.id()].equals(device) && isAt(source, device)) {
+      rounds.in(frame, partOf(devices[source.id()]), devices[source.id()]);
+      controls.add(rounds.controlLoop(frame, partOf(device), device));
+    }
+  }
+
+  /** The output that gives {@code in} on {@code device} to a reader in a loop, or in none. */
+  private Output locate(Output in, String device, int frame) {
     Output copy = copies.get(in.node()).output(in.index());
-    if (sameLocation(in.node(), consumer)) {
+    if (isAt(in.node(), device)) {
       return copy;
     }
-    List<Object> key = List.of(in, locationOf.apply(consumer.device()));
-    Node recv = in.isRef() ? null : received.get(key);
-    if (recv == null) {
-      recv = cut(copy, consumer.device());
-      recv.output(0).refineShape(in.shape());
-      received.put(key, recv);
+    List<Object> key = List.of(in, sharedBy(device, frame));
+    Node here = in.isRef() ? null : received.get(key);
+    if (here == null) {
+      here =
+          frame != 0 && Simplifier.isConstant(in.node())
+              ? again(in.node(), device)
+              : cut(copy, nest.outputFrame(in.node()), device);
+      here.output(0).refineShape(in.shape());
+      received.put(key, here);
     }
-    return recv.output(0);
+    return here.output(0);
   }
 
-  /** The node that has run where {@code consumer} is once {@code before} has. */
-  private Node locateControl(Node before, Node consumer) {
+  /**
+   * Who shares what is received: a location; in a loop a device, as each counts rounds by itself.
+   */
+  private String sharedBy(String device, int frame) {
+    return frame == 0 ? locationOf.apply(device) : device;
+  }
+
+  /** A constant is not sent into a loop: it is sent once, and would be received in every round. */
+  private Node again(Node constant, String device) {
+    String name = constant.name() + "/_" + suffix + edges++;
+    return partOf(device).add(name, constant.op(), device, constant.attrs(), List.of(), List.of());
+  }
+
+  /** The node that has run on {@code device} once {@code before} has. */
+  private Node locateControl(Node before, String device) {
     Node copy = copies.get(before);
-    if (sameLocation(before, consumer)) {
+    if (isAt(before, device)) {
       return copy;
     }
-    List<Object> key = List.of(before, locationOf.apply(consumer.device()));
+    List<Object> key = List.of(before, sharedBy(device, nest.outputFrame(before)));
     Node here = received.get(key);
     if (here == null) {
       Graph source = copy.graph();
@@ -176,17 +185,17 @@ public final class Partitioner {
           source.add(
               name + "_c",
               registry.get("Const", name),
-              before.device(),
+              copy.device(),
               attrs,
               List.of(),
               List.of(copy));
-      Node recv = cut(token.output(0), consumer.device());
+      Node recv = cut(token.output(0), nest.outputFrame(before), device);
       here =
           recv.graph()
               .add(
                   name + "_i",
                   registry.get("Identity", name),
-                  consumer.device(),
+                  device,
                   Map.of("T", AttrValue.of(DType.FLOAT)),
                   List.of(recv.output(0)),
                   List.of());
@@ -195,9 +204,25 @@ public final class Partitioner {
     return here;
   }
 
+  private Output locateCondition(Output condition, Node merge, List<Node> controls) {
+    int frame = nest.outputFrame(condition.node());
+    Output here = locate(condition, merge.device(), frame);
+    if (isAt(condition.node(), merge.device())
+        && !devices[condition.node().id()].equals(merge.device())) {
+      controls.add(merge);
+    }
+    return here;
+  }
+
   /** Adds a Send of {@code source} where it is and the matching Recv on {@code device}. */
-  private Node cut(Output source, String device) {
+  private Node cut(Output source, int frame, String device) {
     Node from = source.node();
+    List<Node> eachRound = List.of();
+    if (frame != 0) {
+      // The sender's side must have rounds too, even if all it reads is the same in each.
+      rounds.in(frame, from.graph(), from.device());
+      eachRound = List.of(rounds.in(frame, partOf(device), device));
+    }
     int id = edges++;
     Map<String, AttrValue> ends = new LinkedHashMap<>();
     ends.put("tensor_name", AttrValue.of("edge_" + id + "_" + from.name()));
@@ -223,6 +248,6 @@ public final class Partitioner {
             device,
             recv,
             List.of(),
-            List.of());
+            eachRound);
   }
 }

@@ -41,10 +41,8 @@ public final class Simplifier {
    * and fewer others.
    */
   public static Graph simplify(Graph source, Set<String> targets) {
-    for (Node n : source.nodes()) {
-      if (n.op().role() == Op.Role.ENTER) {
-        return source;
-      }
+    if (LoopNest.isAnyLoop(source.nodes())) {
+      return source;
     }
     Simplifier s = new Simplifier(source);
     for (Node n : source.nodes()) {
@@ -93,7 +91,7 @@ public final class Simplifier {
   }
 
   /** Whether {@code n} has its value before anything runs. */
-  static boolean isConstant(Node n) {
+  public static boolean isConstant(Node n) {
     return n.op().name().equals("Const") && n.controlInputs().isEmpty();
   }
 
