@@ -1,5 +1,6 @@
 package dev.millrace.cli;
 
+import dev.millrace.examples.Example;
 import dev.millrace.examples.mnist.Method;
 import dev.millrace.examples.mnist.Mode;
 import dev.millrace.examples.mnist.Network;
@@ -30,6 +31,7 @@ import picocli.CommandLine.ScopeType;
       CheckpointCommand.class,
       EventsCommand.class,
       GraphCommand.class,
+      ExampleCommand.class,
       CompletionCommand.class,
     },
     footer = {
@@ -89,6 +91,7 @@ public final class Millrace implements Runnable {
         .registerConverter(Network.class, new Choice<>(Network.class))
         .registerConverter(Mode.class, new Choice<>(Mode.class))
         .registerConverter(Method.class, new Choice<>(Method.class))
+        .registerConverter(Example.class, new Choice<>(Example.class))
         .setUsageHelpLongOptionsMaxWidth(34)
         .setParameterExceptionHandler((e, unused) -> Complaint.wrongUse(e, top.verbose))
         .setExecutionExceptionHandler((e, line, unused) -> Complaint.failed(e, line, top.verbose))

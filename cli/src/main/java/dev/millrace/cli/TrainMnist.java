@@ -2,6 +2,7 @@ package dev.millrace.cli;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.collective.Ring;
 import dev.millrace.examples.mnist.Method;

@@ -3,6 +3,7 @@ package dev.millrace.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.cluster.HeldPorts;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

@@ -3,6 +3,7 @@ package dev.millrace.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.examples.Example;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -81,6 +82,15 @@ class MillraceTest {
     Ran.millrace("train", "mnist", "--workers", "two").wasRefusedFor("--workers", "'two'");
     Ran.millrace("train", "mnist", "--workers", "0").wasRefusedFor("--workers");
     Ran.millrace("train", "mnist", "--model", "resnet").wasRefusedFor("resnet", "softmax", "mlp");
+  }
+
+  @Test
+  void examplesAreListedAndUnknownOnesRefused() {
+    String list = Ran.millrace("example").succeeded();
+    for (Example e : Example.values()) {
+      assertTrue(list.contains(e + " ") && list.contains(e.description()), list);
+    }
+    Ran.millrace("example", "helo").wasRefusedFor("'helo'", "hello", "embedding");
   }
 
   @Test

@@ -1,6 +1,7 @@
 package dev.millrace.cli;
 
 import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.Server;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.ops.StandardOps;

@@ -9,7 +9,9 @@ import dev.millrace.cluster.transport.LinkEndpoint;
 import dev.millrace.cluster.transport.MasterEndpoint;
 import dev.millrace.cluster.transport.WorkerEndpoint;
 import dev.millrace.cluster.worker.Worker;
+import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.proto.ConfigProto;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -134,6 +136,17 @@ public final class Server implements AutoCloseable {
   /** What clients open a session on: {@code grpc://host:port}. */
   public String target() {
     return target;
+  }
+
+  /**
+   * A session under this server's master. Only tasks that match one of {@code deviceFilters}, such
+   * as {@code /job:ps}, take part and are waited for; without any, all do.
+   */
+  public ClusterSession session(Graph graph, String... deviceFilters) {
+    return new ClusterSession(
+        graph,
+        target,
+        ConfigProto.newBuilder().addAllDeviceFilters(List.of(deviceFilters)).build());
   }
 
   public TaskId task() {

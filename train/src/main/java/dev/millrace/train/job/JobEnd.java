@@ -35,6 +35,7 @@ public final class JobEnd {
 
   private static final Logger LOG = LoggerFactory.getLogger(JobEnd.class);
   private static final Duration LAST_WORD = Duration.ofSeconds(10);
+  private static final Duration GRACE = Duration.ofSeconds(10);
   private static final Duration REPORT = Duration.ofSeconds(60);
 
   private JobEnd() {}
@@ -112,6 +113,12 @@ public final class JobEnd {
         }
       }
     }
+  }
+
+  /** Waits, on parameter server {@code index}, for the end of the job; see below. */
+  public static Outcome await(
+      OpRegistry registry, SessionFactory sessions, int index, int workers) {
+    return await(registry, sessions, index, workers, GRACE);
   }
 
   /**

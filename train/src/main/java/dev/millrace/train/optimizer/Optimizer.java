@@ -45,12 +45,21 @@ public abstract class Optimizer implements Minimizer {
   @Override
   public final List<GradientAndVariable> computeGradients(
       Scope scope, Output loss, List<GraphVariable> variables) {
+    return computeGradients(scope, loss, variables, false);
+  }
+
+  /**
+   * Likewise; with {@code colocate} each gradient op is placed with the op it is the gradient of,
+   * as a model needs whose layers are on several devices.
+   */
+  public final List<GradientAndVariable> computeGradients(
+      Scope scope, Output loss, List<GraphVariable> variables, boolean colocate) {
     if (variables.isEmpty()) {
       throw MillraceException.invalid(
           "There is no variable to train: make some before the optimizer is asked, or pass them.");
     }
     List<Output> xs = variables.stream().map(GraphVariable::handle).toList();
-    List<Grad> gradients = Gradients.of(scope, List.of(loss), xs);
+    List<Grad> gradients = Gradients.of(scope, List.of(loss), xs, colocate);
     List<GradientAndVariable> pairs = new ArrayList<>();
     for (int i = 0; i < xs.size(); i++) {
       pairs.add(new GradientAndVariable(gradients.get(i), variables.get(i)));

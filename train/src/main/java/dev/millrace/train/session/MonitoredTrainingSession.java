@@ -205,6 +205,11 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     }
   }
 
+  /** Likewise, for the effect of {@code targets} alone. */
+  public void run(Map<Output, Tensor> feeds, Node... targets) {
+    run(feeds, List.of(), List.of(targets));
+  }
+
   /** Likewise, for one value. */
   public Tensor fetch(Output output, Map<Output, Tensor> feeds) {
     return run(feeds, List.of(output), List.of()).getFirst();

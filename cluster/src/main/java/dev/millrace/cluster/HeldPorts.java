@@ -1,4 +1,4 @@
-package dev.millrace.cli;
+package dev.millrace.cluster;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
@@ -15,13 +15,13 @@ import java.util.List;
  * while a server that asks for this very one gets it. So there is no moment in which it could be
  * taken by somebody else.
  */
-final class HeldPorts implements AutoCloseable {
+public final class HeldPorts implements AutoCloseable {
   private final List<Socket> sockets = new ArrayList<>();
 
   private HeldPorts() {}
 
   /** Reserves {@code n} ports until this is closed. */
-  static HeldPorts take(int n) {
+  public static HeldPorts take(int n) {
     HeldPorts held = new HeldPorts();
     try {
       for (int i = 0; i < n; i++) {
@@ -41,7 +41,7 @@ final class HeldPorts implements AutoCloseable {
   }
 
   /** The addresses with these ports, {@code host:port}. */
-  List<String> addresses() {
+  public List<String> addresses() {
     return sockets.stream().map(s -> "127.0.0.1:" + s.getLocalPort()).toList();
   }
 
