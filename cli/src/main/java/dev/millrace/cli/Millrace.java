@@ -85,16 +85,21 @@ public final class Millrace implements Runnable {
   /** Runs the command in this process; returns its exit code. */
   static int run(PrintWriter out, PrintWriter err, String... args) {
     Millrace top = new Millrace();
-    return new CommandLine(top)
+    return commandLine(top)
         .setOut(out)
         .setErr(err)
-        .registerConverter(Network.class, new Choice<>(Network.class))
-        .registerConverter(Mode.class, new Choice<>(Mode.class))
-        .registerConverter(Method.class, new Choice<>(Method.class))
-        .registerConverter(Example.class, new Choice<>(Example.class))
-        .setUsageHelpLongOptionsMaxWidth(34)
         .setParameterExceptionHandler((e, unused) -> Complaint.wrongUse(e, top.verbose))
         .setExecutionExceptionHandler((e, line, unused) -> Complaint.failed(e, line, top.verbose))
         .execute(args);
+  }
+
+  /** The command with all its subcommands, to be run or only to understand arguments. */
+  static CommandLine commandLine(Millrace top) {
+    return new CommandLine(top)
+        .registerConverter(Example.class, new Choice<>(Example.class))
+        .registerConverter(Network.class, new Choice<>(Network.class))
+        .registerConverter(Mode.class, new Choice<>(Mode.class))
+        .registerConverter(Method.class, new Choice<>(Method.class))
+        .setUsageHelpLongOptionsMaxWidth(34);
   }
 }

@@ -1,0 +1,113 @@
+package dev.millrace.examples.docs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every piece of Java in the documentation is one of this package's, which the build runs. */
+class DocumentedSamplesTest {
+  private static final Pattern BLOCK =
+      Pattern.compile(
+          "(?:<!-- sample (\\w+) (\\w+) -->\\n\\n?)?```java\\n(.*?)```", Pattern.DOTALL);
+  private static final Pattern SAMPLE =
+      Pattern.compile(
+          "^ *// sample (\\w+)\\n(.*?)^ *// end\\n", Pattern.DOTALL | Pattern.MULTILINE);
+  private static final Pattern LINK = Pattern.compile("\\]\\(([^)#\\s]+)[^)]*\\)");
+
+  private static Path root() {
+    Path dir = Path.of("").toAbsolutePath();
+    while (!Files.exists(dir.resolve("ARCHITECTURE.md"))) {
+      dir = dir.getParent();
+    }
+    return dir;
+  }
+
+  static List<Path> pages() throws IOException {
+    List<Path> pages = new ArrayList<>();
+    try (Stream<Path> top = Files.list(root());
+        Stream<Path> docs = Files.walk(root().resolve("docs"))) {
+      Stream.concat(top, docs)
+          .filter(p -> p.toString().endsWith(".md"))
+          .sorted()
+          .forEach(pages::add);
+    }
+    return pages;
+  }
+
+  private static String source(String name) throws IOException {
+    return Files.readString(
+        root()
+            .resolve("examples/src/test/java/dev/millrace/examples/docs")
+            .resolve(name + ".java"));
+  }
+
+  private static String sample(String file, String name) throws IOException {
+    Matcher m = SAMPLE.matcher(source(file));
+    while (m.find()) {
+      if (m.group(1).equals(name)) {
+        return m.group(2).stripTrailing().stripIndent().strip();
+      }
+    }
+    throw new AssertionError("no sample " + name + " in " + file);
+  }
+
+  @ParameterizedTest
+  @MethodSource("pages")
+  void javaOnAPageIsATestedSample(Path page) throws IOException {
+    Matcher m = BLOCK.matcher(Files.readString(page));
+    while (m.find()) {
+      String where = root().relativize(page) + ": " + m.group(3).lines().findFirst().orElse("");
+      assertFalse(m.group(1) == null, where + " has no <!-- sample File name -->");
+      assertEquals(sample(m.group(1), m.group(2)), m.group(3).strip(), where);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("pages")
+  void linksOnAPageLeadSomewhere(Path page) throws IOException {
+    Matcher m = LINK.matcher(Files.readString(page).replaceAll("(?s)```.*?```", ""));
+    List<String> broken = new ArrayList<>();
+    while (m.find()) {
+      if (!m.group(1).startsWith("http") && !Files.exists(page.resolveSibling(m.group(1)))) {
+        broken.add(m.group(1));
+      }
+    }
+    assertEquals(List.of(), broken, root().relativize(page).toString());
+  }
+
+  @Test
+  void everySampleStandsOnAPage() throws IOException {
+    Set<String> shown = new HashSet<>();
+    for (Path page : pages()) {
+      Matcher m = BLOCK.matcher(Files.readString(page));
+      while (m.find()) {
+        shown.add(m.group(1) + " " + m.group(2));
+      }
+    }
+    for (String file :
+        List.of(
+            "ReadmeTest",
+            "GettingStartedTest",
+            "ComingFromTfTrainTest",
+            "ComingFromHorovodTest",
+            "FileFormatsTest")) {
+      Matcher m = SAMPLE.matcher(source(file));
+      while (m.find()) {
+        assertEquals(true, shown.contains(file + " " + m.group(1)), file + " " + m.group(1));
+      }
+    }
+  }
+}
