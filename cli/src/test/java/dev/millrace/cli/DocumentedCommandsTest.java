@@ -16,7 +16,8 @@ import org.junit.jupiter.api.Test;
 /** Every millrace command in the documentation and in the help is one the command understands. */
 class DocumentedCommandsTest {
   private static final Pattern BLOCK = Pattern.compile("```\\n(.*?)```", Pattern.DOTALL);
-  private static final Pattern COMMAND = Pattern.compile("^ *(?:\\./)?millrace (.*)$");
+  private static final Pattern COMMAND =
+      Pattern.compile("^ *(?:source <[(])?(?:\\./)?millrace (.*)$");
 
   @Test
   void commandsInTheDocumentationAreUnderstood() throws IOException {
@@ -59,7 +60,7 @@ class DocumentedCommandsTest {
             .lines()
             .map(COMMAND::matcher)
             .filter(Matcher::matches)
-            .map(m -> m.group(1).replaceAll("[>|&].*", "").strip())
+            .map(m -> m.group(1).replaceAll("[>|&)].*", "").strip())
             .toList();
     for (String command : commands) {
       assertDoesNotThrow(
