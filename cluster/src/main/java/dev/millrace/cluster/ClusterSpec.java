@@ -6,6 +6,7 @@ import dev.millrace.proto.JobDef;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -109,6 +110,18 @@ public final class ClusterSpec {
     List<TaskId> all = new ArrayList<>();
     jobs.forEach((job, tasks) -> tasks.keySet().forEach(i -> all.add(new TaskId(job, i))));
     return all;
+  }
+
+  /**
+   * The task that brings groups of collective ops together unless another is named: the first
+   * chief, else the first worker, else the first task of all, as TensorFlow's strategies have it.
+   */
+  public TaskId collectiveLeader() {
+    return tasks().stream()
+        .min(
+            Comparator.comparing((TaskId t) -> !t.job().equals("chief"))
+                .thenComparing(t -> !t.job().equals("worker")))
+        .orElseThrow();
   }
 
   /** The address of a task that must be in the spec. */

@@ -57,7 +57,17 @@ public final class Server implements AutoCloseable {
   /** Likewise with several CPU devices. */
   public static Server start(
       ClusterSpec cluster, TaskId task, OpRegistry registry, int cpuDevices) {
-    return new Server(cluster, task, registry, cpuDevices);
+    return new Server(cluster, task, registry, cpuDevices, "");
+  }
+
+  /**
+   * Likewise with a task of one's choice as the leader of TensorFlow's collective ops: its name is
+   * what TensorFlow's servers have as {@code collective_group_leader}. By default it is {@link
+   * ClusterSpec#collectiveLeader}.
+   */
+  public static Server startLedBy(
+      String collectiveLeader, ClusterSpec cluster, TaskId task, OpRegistry registry) {
+    return new Server(cluster, task, registry, 1, collectiveLeader);
   }
 
   /** A cluster of one task on a free port of the loopback address. */
@@ -66,7 +76,8 @@ public final class Server implements AutoCloseable {
         ClusterSpec.of(Map.of("local", List.of("localhost:0"))), new TaskId("local", 0), registry);
   }
 
-  private Server(ClusterSpec spec, TaskId task, OpRegistry registry, int cpuDevices) {
+  private Server(
+      ClusterSpec spec, TaskId task, OpRegistry registry, int cpuDevices, String leader) {
     this.task = task;
     InetSocketAddress address = listenAddress(task, spec.address(task));
     threads =
@@ -76,7 +87,13 @@ public final class Server implements AutoCloseable {
     // With port 0 the own address is known only once listening, and nobody else can know it.
     cluster = spec;
     peers = new GrpcPeers(cluster, threads);
-    worker = new Worker(task, cpuDevices, peers, threads);
+    worker =
+        new Worker(
+            task,
+            cpuDevices,
+            leader.isEmpty() ? spec.collectiveLeader().name() : leader,
+            peers,
+            threads);
     peers.setSelf(worker);
     links = new LinkEndpoint(cluster, spec.address(task), address.getAddress(), worker, threads);
     peers.setLinks(links);

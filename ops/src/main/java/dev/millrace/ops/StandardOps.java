@@ -6,6 +6,7 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.accumulator.AccumulatorOps;
 import dev.millrace.ops.array.ArrayOps;
+import dev.millrace.ops.collective.CollectiveOps;
 import dev.millrace.ops.flow.FlowOps;
 import dev.millrace.ops.io.IoOps;
 import dev.millrace.ops.math.MathOps;
@@ -26,6 +27,7 @@ public final class StandardOps {
       Stream.of(
               AccumulatorOps.ALL,
               ArrayOps.ALL,
+              CollectiveOps.ALL,
               FlowOps.ALL,
               IoOps.ALL,
               MathOps.ALL,

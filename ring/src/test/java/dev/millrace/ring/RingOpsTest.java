@@ -81,7 +81,7 @@ class RingOpsTest {
           Output sum = RingOps.allReduce(scope, Const.of(scope, 1f), ReduceOp.SUM);
           if (ring.rank() == 0) {
             try (Session session = new LocalSession(scope.graph())) {
-              RunOptions brief = new RunOptions(Duration.ofMillis(200), null);
+              RunOptions brief = RunOptions.DEFAULT.withTimeout(Duration.ofMillis(200));
               long start = System.nanoTime();
               MillraceException e =
                   assertThrows(

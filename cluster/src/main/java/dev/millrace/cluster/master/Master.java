@@ -84,8 +84,7 @@ public final class Master {
     present.forEach((w, attributes) -> attributes.forEach(a -> devices.add(device(w, a))));
     String handle = String.format("%016x", RANDOM.nextLong());
     MasterSession session =
-        new MasterSession(
-            handle, graph, settings, workers, List.copyOf(devices), self.devices().getFirst());
+        new MasterSession(handle, graph, settings, workers, List.copyOf(devices), self);
     session.place();
     try {
       createOnWorkers(handle, workers, settings);

@@ -3,6 +3,8 @@ package dev.millrace.cluster.master;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.collective.GraphKey;
+import dev.millrace.cluster.collective.StepSequences;
 import dev.millrace.cluster.worker.RunGraph;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.cluster.worker.WorkerPeer;
@@ -81,6 +83,9 @@ public final class MasterSession {
   /** Feeds and fetches live here: the first device of the master's own task. */
   private final Device clientDevice;
 
+  /** The ids of steps that other masters run parts of too. */
+  private final StepSequences collectiveSteps;
+
   private final Map<Wish, StepPlan> plans = new ConcurrentHashMap<>();
   private final Map<String, PartialRun> partialRuns = new ConcurrentHashMap<>();
   private final AtomicLong partialRunIds = new AtomicLong();
@@ -95,13 +100,14 @@ public final class MasterSession {
       SessionSettings settings,
       List<WorkerPeer> workers,
       List<Device> devices,
-      Device clientDevice) {
+      Worker self) {
     this.handle = handle;
     this.graph = graph;
     this.settings = settings;
     this.workers = workers;
     this.devices = devices;
-    this.clientDevice = clientDevice;
+    this.clientDevice = self.devices().getFirst();
+    this.collectiveSteps = self.collectives().steps();
     workers.forEach(w -> workersByTask.put(w.name(), w));
     devices.forEach(d -> devicesByName.put(d.name(), d));
   }
@@ -242,7 +248,8 @@ public final class MasterSession {
         new StepPlan(
             List.copyOf(parts),
             wish.feeds.stream().map(this::clientKey).toList(),
-            wish.fetches.stream().map(this::clientKey).toList());
+            wish.fetches.stream().map(this::clientKey).toList(),
+            GraphKey.of(client));
     plans.put(wish, plan);
     return plan;
   }
@@ -264,7 +271,34 @@ public final class MasterSession {
       RunOptions options,
       Consumer<DeviceStepStats> trace,
       Cancellation cancellation) {
-    long stepId = newStepId();
+    long collectiveKey = collectiveKey(plan, options);
+    if (collectiveKey == GraphKey.NONE) {
+      return runStep(newStepId(), plan, feeds, options, trace, cancellation);
+    }
+    boolean well = false;
+    long stepId = collectiveSteps.begin(collectiveKey);
+    try {
+      List<Tensor> results = runStep(stepId, plan, feeds, options, trace, cancellation);
+      well = true;
+      return results;
+    } finally {
+      collectiveSteps.ended(collectiveKey, well);
+    }
+  }
+
+  private static long collectiveKey(StepPlan plan, RunOptions options) {
+    return plan.collectiveKey() == GraphKey.NONE || options.collectiveKey() == GraphKey.NONE
+        ? plan.collectiveKey()
+        : options.collectiveKey();
+  }
+
+  private List<Tensor> runStep(
+      long stepId,
+      StepPlan plan,
+      Map<String, Tensor> feeds,
+      RunOptions options,
+      Consumer<DeviceStepStats> trace,
+      Cancellation cancellation) {
     List<CompletableFuture<List<Tensor>>> calls = new ArrayList<>(plan.parts().size());
     StepErrors errors = new StepErrors();
     CompletableFuture<Void> timer = timer(options, stepId, cancellation);

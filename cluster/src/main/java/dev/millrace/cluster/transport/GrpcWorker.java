@@ -9,13 +9,21 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.proto.CleanupAllRequest;
 import dev.millrace.proto.CleanupGraphRequest;
+import dev.millrace.proto.CompleteGroupRequest;
+import dev.millrace.proto.CompleteGroupResponse;
+import dev.millrace.proto.CompleteInstanceRequest;
+import dev.millrace.proto.CompleteInstanceResponse;
 import dev.millrace.proto.CreateWorkerSessionRequest;
 import dev.millrace.proto.DeleteWorkerSessionRequest;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.ExecutorOpts;
 import dev.millrace.proto.GetStatusRequest;
 import dev.millrace.proto.GetStatusResponse;
+import dev.millrace.proto.GetStepSequenceRequest;
+import dev.millrace.proto.GetStepSequenceResponse;
 import dev.millrace.proto.NamedTensorProto;
+import dev.millrace.proto.RecvBufRequest;
+import dev.millrace.proto.RecvBufResponse;
 import dev.millrace.proto.RecvTensorRequest;
 import dev.millrace.proto.RegisterGraphRequest;
 import dev.millrace.proto.RegisterGraphResponse;
@@ -224,6 +232,30 @@ final class GrpcWorker implements WorkerPeer {
                 receiver.received(t.value(), t.dead());
               }
             });
+  }
+
+  @Override
+  public CompletableFuture<RecvBufResponse> recvBuffer(
+      RecvBufRequest r, Duration timeout, Cancellation cancellation) {
+    return call(Methods.RECV_BUF, r, timeout, cancellation);
+  }
+
+  @Override
+  public CompletableFuture<CompleteGroupResponse> completeGroup(
+      CompleteGroupRequest r, Duration timeout, Cancellation cancellation) {
+    return call(Methods.COMPLETE_GROUP, r, timeout, cancellation);
+  }
+
+  @Override
+  public CompletableFuture<CompleteInstanceResponse> completeInstance(
+      CompleteInstanceRequest r, Duration timeout, Cancellation cancellation) {
+    return call(Methods.COMPLETE_INSTANCE, r, timeout, cancellation);
+  }
+
+  @Override
+  public CompletableFuture<GetStepSequenceResponse> stepSequence(
+      GetStepSequenceRequest r, Duration timeout) {
+    return call(Methods.GET_STEP_SEQUENCE, r, timeout);
   }
 
   private static long requestId() {

@@ -10,9 +10,17 @@ import dev.millrace.cluster.worker.RunGraph;
 import dev.millrace.cluster.worker.WorkerPeer;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.CompleteGroupRequest;
+import dev.millrace.proto.CompleteGroupResponse;
+import dev.millrace.proto.CompleteInstanceRequest;
+import dev.millrace.proto.CompleteInstanceResponse;
 import dev.millrace.proto.CreateWorkerSessionRequest;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.GetStatusResponse;
+import dev.millrace.proto.GetStepSequenceRequest;
+import dev.millrace.proto.GetStepSequenceResponse;
+import dev.millrace.proto.RecvBufRequest;
+import dev.millrace.proto.RecvBufResponse;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
 import java.util.List;
@@ -162,5 +170,29 @@ final class LinkedWorker implements WorkerPeer {
   public void recvTensor(
       long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver) {
     byGrpc.recvTensor(stepId, key, cancellation, receiver);
+  }
+
+  @Override
+  public CompletableFuture<RecvBufResponse> recvBuffer(
+      RecvBufRequest r, Duration timeout, Cancellation cancellation) {
+    return guard(byGrpc.recvBuffer(r, timeout, cancellation));
+  }
+
+  @Override
+  public CompletableFuture<CompleteGroupResponse> completeGroup(
+      CompleteGroupRequest r, Duration timeout, Cancellation cancellation) {
+    return guard(byGrpc.completeGroup(r, timeout, cancellation));
+  }
+
+  @Override
+  public CompletableFuture<CompleteInstanceResponse> completeInstance(
+      CompleteInstanceRequest r, Duration timeout, Cancellation cancellation) {
+    return guard(byGrpc.completeInstance(r, timeout, cancellation));
+  }
+
+  @Override
+  public CompletableFuture<GetStepSequenceResponse> stepSequence(
+      GetStepSequenceRequest r, Duration timeout) {
+    return guard(byGrpc.stepSequence(r, timeout));
   }
 }

@@ -111,7 +111,7 @@ public final class MasterClient implements AutoCloseable {
       List<String> targets,
       RunOptions options) {
     Link l = link;
-    return l != null && l.loss() == null
+    return l != null && l.loss() == null && options.collectiveKey() == 0
         ? stepOver(l, new ClientStep(handle, feedNames, feeds, fetches, targets, options.timeout()))
         : stepByGrpc(handle, feedNames, feeds, fetches, targets, options);
   }
@@ -153,6 +153,9 @@ public final class MasterClient implements AutoCloseable {
     }
     if (options.hasTimeout()) {
       b.getOptionsBuilder().setTimeoutInMs(options.timeout().toMillis());
+    }
+    if (options.collectiveKey() != 0) {
+      b.getOptionsBuilder().getExperimentalBuilder().setCollectiveGraphKey(options.collectiveKey());
     }
     RunStepResponse r =
         call(

@@ -276,9 +276,11 @@ public final class MasterEndpoint {
   }
 
   private static RunOptions options(dev.millrace.proto.RunOptions o) {
+    RunOptions options =
+        RunOptions.DEFAULT.withCollectiveKey(o.getExperimental().getCollectiveGraphKey());
     return o.getTimeoutInMs() > 0
-        ? RunOptions.DEFAULT.withTimeout(Duration.ofMillis(o.getTimeoutInMs()))
-        : RunOptions.DEFAULT;
+        ? options.withTimeout(Duration.ofMillis(o.getTimeoutInMs()))
+        : options;
   }
 
   private MakeCallableResponse makeCallable(MakeCallableRequest r) {

@@ -114,6 +114,24 @@ final class Methods {
               "MarkRecvFinished",
               MarkRecvFinishedRequest.getDefaultInstance(),
               MarkRecvFinishedResponse.getDefaultInstance());
+  static final MethodDescriptor<CompleteGroupRequest, CompleteGroupResponse> COMPLETE_GROUP =
+      worker(
+          "CompleteGroup",
+          CompleteGroupRequest.getDefaultInstance(),
+          CompleteGroupResponse.getDefaultInstance());
+  static final MethodDescriptor<CompleteInstanceRequest, CompleteInstanceResponse>
+      COMPLETE_INSTANCE =
+          worker(
+              "CompleteInstance",
+              CompleteInstanceRequest.getDefaultInstance(),
+              CompleteInstanceResponse.getDefaultInstance());
+  static final MethodDescriptor<GetStepSequenceRequest, GetStepSequenceResponse> GET_STEP_SEQUENCE =
+      worker(
+          "GetStepSequence",
+          GetStepSequenceRequest.getDefaultInstance(),
+          GetStepSequenceResponse.getDefaultInstance());
+  static final MethodDescriptor<RecvBufRequest, RecvBufResponse> RECV_BUF =
+      worker("RecvBuf", RecvBufRequest.getDefaultInstance(), RecvBufResponse.getDefaultInstance());
 
   /** The one method whose response does not pass through protobuf's own classes. */
   static final MethodDescriptor<RecvTensorRequest, ReceivedTensor> RECV_TENSOR =

@@ -33,6 +33,7 @@ import io.grpc.stub.StreamObserver;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -111,7 +112,54 @@ public final class WorkerEndpoint {
     add(b, Methods.MARK_RECV_FINISHED, r -> MarkRecvFinishedResponse.getDefaultInstance());
     b.addMethod(Methods.RUN_GRAPH, ServerCalls.asyncUnaryCall(this::runGraph));
     b.addMethod(Methods.RECV_TENSOR, ServerCalls.asyncUnaryCall(this::recvTensor));
+    addCollectives(b);
     return b.build();
+  }
+
+  private void addCollectives(ServerServiceDefinition.Builder b) {
+    add(b, Methods.GET_STEP_SEQUENCE, worker.collectives()::answer);
+    addLater(b, Methods.COMPLETE_GROUP, worker.collectives()::join);
+    addLater(b, Methods.COMPLETE_INSTANCE, worker.collectives()::instance);
+    addLater(
+        b,
+        Methods.RECV_BUF,
+        r -> {
+          seen.check("RecvBuf", r.getRequestId());
+          return worker.serveBuffer(r);
+        });
+  }
+
+  /** A method whose answer may take its time. */
+  private static <Q, R> void addLater(
+      ServerServiceDefinition.Builder b,
+      MethodDescriptor<Q, R> m,
+      Function<Q, CompletableFuture<R>> body) {
+    b.addMethod(
+        m,
+        ServerCalls.asyncUnaryCall(
+            (request, observer) -> {
+              CompletableFuture<R> answer;
+              try {
+                answer = body.apply(request);
+              } catch (Throwable t) {
+                answer = CompletableFuture.failedFuture(t);
+              }
+              CompletableFuture<R> awaited = answer;
+              ((ServerCallStreamObserver<R>) observer)
+                  .setOnCancelHandler(() -> awaited.cancel(false));
+              answer.whenComplete(
+                  (r, e) -> {
+                    if (((ServerCallStreamObserver<R>) observer).isCancelled()) {
+                      return;
+                    }
+                    if (e != null) {
+                      observer.onError(Errors.encode(e));
+                    } else {
+                      observer.onNext(r);
+                      observer.onCompleted();
+                    }
+                  });
+            }));
   }
 
   /** A method that answers at once, on the call's thread. */

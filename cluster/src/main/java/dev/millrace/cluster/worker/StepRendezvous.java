@@ -3,6 +3,9 @@ package dev.millrace.cluster.worker;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.collective.Buffers;
+import dev.millrace.cluster.collective.TaskCollectives;
+import dev.millrace.graph.op.Collectives;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.runtime.exec.LocalRendezvous;
 import dev.millrace.tensor.Tensor;
@@ -25,6 +28,8 @@ final class StepRendezvous implements Rendezvous {
   private final String taskName;
   private final Peers peers;
   private final LocalRendezvous local = new LocalRendezvous();
+  private final TaskCollectives collectives;
+  private final Buffers buffers = new Buffers();
   private final Cancellation fetches = new Cancellation();
   private final Set<Outlet> used = ConcurrentHashMap.newKeySet();
   private final long createdNanos = System.nanoTime();
@@ -32,15 +37,31 @@ final class StepRendezvous implements Rendezvous {
   /** Parts of the step that run on this task now. */
   private volatile boolean running;
 
-  StepRendezvous(long stepId, String taskName, Peers peers) {
+  StepRendezvous(long stepId, String taskName, Peers peers, TaskCollectives collectives) {
     this.stepId = stepId;
     this.taskName = taskName;
     this.peers = peers;
+    this.collectives = collectives;
   }
 
   /** The part that other tasks fetch from and push to. */
   LocalRendezvous local() {
     return local;
+  }
+
+  /** The pieces of tensors that other tasks fetch for collectives. */
+  Buffers buffers() {
+    return buffers;
+  }
+
+  @Override
+  public Collectives collectives() {
+    return collectives.of(stepId, buffers);
+  }
+
+  /** Whether nothing waits here any more. */
+  boolean isEmpty() {
+    return local.size() == 0 && buffers.isEmpty();
   }
 
   void setRunning(boolean r) {
@@ -133,6 +154,7 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public void abort(MillraceException cause) {
     local.abort(cause);
+    buffers.abort(cause);
     fetches.cancel(cause);
   }
 

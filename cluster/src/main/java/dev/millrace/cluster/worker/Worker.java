@@ -4,13 +4,22 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.graph.DeviceSpec;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.CompleteGroupRequest;
+import dev.millrace.proto.CompleteGroupResponse;
+import dev.millrace.proto.CompleteInstanceRequest;
+import dev.millrace.proto.CompleteInstanceResponse;
 import dev.millrace.proto.CreateWorkerSessionRequest;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.DeviceLocality;
+import dev.millrace.proto.GetStepSequenceRequest;
+import dev.millrace.proto.GetStepSequenceResponse;
+import dev.millrace.proto.RecvBufRequest;
+import dev.millrace.proto.RecvBufResponse;
 import dev.millrace.runtime.Device;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
@@ -53,8 +62,15 @@ public final class Worker implements WorkerPeer {
   private final RecentIds ended = new RecentIds(4096);
 
   private final PartialSteps partialSteps;
+  private final TaskCollectives collectives;
 
-  public Worker(TaskId task, int cpuDevices, Peers peers, Executor threads) {
+  /**
+   * The worker of a task.
+   *
+   * @param collectiveLeader the name of the task that brings groups of devices together
+   */
+  public Worker(
+      TaskId task, int cpuDevices, String collectiveLeader, Peers peers, Executor threads) {
     this.task = task;
     this.peers = peers;
     this.threads = threads;
@@ -63,6 +79,8 @@ public final class Worker implements WorkerPeer {
     }
     legacy = new WorkerSession(devices);
     partialSteps = new PartialSteps(this, threads);
+    collectives =
+        new TaskCollectives(task.name(), collectiveLeader, peers, d -> attributes(deviceOf(d)));
   }
 
   @Override
@@ -90,17 +108,33 @@ public final class Worker implements WorkerPeer {
 
   /** What GetStatus answers. */
   public List<DeviceAttributes> attributes() {
-    return devices.stream()
-        .map(
-            d ->
-                DeviceAttributes.newBuilder()
-                    .setName(d.name())
-                    .setDeviceType(d.spec().type())
-                    .setMemoryLimit(CPU_MEMORY_LIMIT)
-                    .setLocality(DeviceLocality.getDefaultInstance())
-                    .setIncarnation(d.incarnation())
-                    .build())
-        .toList();
+    return devices.stream().map(Worker::attributes).toList();
+  }
+
+  private static DeviceAttributes attributes(Device d) {
+    return DeviceAttributes.newBuilder()
+        .setName(d.name())
+        .setDeviceType(d.spec().type())
+        .setMemoryLimit(CPU_MEMORY_LIMIT)
+        .setLocality(DeviceLocality.getDefaultInstance())
+        .setIncarnation(d.incarnation())
+        .build();
+  }
+
+  /** The device of this type and number; a caller may know the task by another name. */
+  private Device deviceOf(String name) {
+    DeviceSpec wanted = DeviceSpec.parse(name);
+    for (Device d : devices) {
+      if (d.spec().type().equals(wanted.type()) && d.spec().index() == wanted.index()) {
+        return d;
+      }
+    }
+    throw MillraceException.invalid("%s has no device '%s'; it has %s.", name(), name, devices);
+  }
+
+  /** What this task does in collectives, and for those of others if it is their leader. */
+  public TaskCollectives collectives() {
+    return collectives;
   }
 
   // ---- sessions and graphs ----
@@ -225,7 +259,7 @@ public final class Worker implements WorkerPeer {
   /** Forgets a step that has ended well unless something of it is still to be fetched. */
   public boolean forgetStep(long stepId) {
     StepRendezvous r = steps.get(stepId);
-    if (r != null && r.local().size() == 0) {
+    if (r != null && r.isEmpty()) {
       steps.remove(stepId);
       ended.add(stepId);
       return true;
@@ -247,6 +281,7 @@ public final class Worker implements WorkerPeer {
   /** Another task is gone: steps that wait for something of it fail with {@code cause}. */
   public void taskLost(String taskName, MillraceException cause) {
     steps.values().forEach(s -> s.lost(taskName, cause));
+    collectives.lost(taskName, cause);
   }
 
   /** There is a way to push to another task now. */
@@ -264,39 +299,52 @@ public final class Worker implements WorkerPeer {
   }
 
   private StepRendezvous rendezvousOf(long stepId) {
-    return steps.computeIfAbsent(stepId, id -> new StepRendezvous(id, name(), peers));
+    return steps.computeIfAbsent(stepId, id -> new StepRendezvous(id, name(), peers, collectives));
   }
 
   /** Gives a tensor of a step to another task, now or when it is sent. */
   public void serveTensor(long stepId, Rendezvous.Key key, Rendezvous.Receiver receiver) {
-    Device source = null;
-    DeviceSpec wanted = DeviceSpec.parse(key.sendDevice());
-    for (Device d : devices) {
-      if (d.spec().type().equals(wanted.type()) && d.spec().index() == wanted.index()) {
-        source = d;
-      }
-    }
-    if (source == null) {
-      receiver.failed(
-          MillraceException.invalid(
-              "%s has no device '%s'; it has %s.", name(), key.sendDevice(), devices));
-      return;
-    }
-    if (source.incarnation() != key.incarnation()) {
-      receiver.failed(
-          new MillraceException(
-              Code.ABORTED,
-              "RecvTensor expects a different device incarnation: "
-                  + Long.toUnsignedString(key.incarnation())
-                  + " vs. "
-                  + Long.toUnsignedString(source.incarnation())
-                  + ". Your worker job (\""
-                  + name()
-                  + "\") was probably restarted. Check your worker job for the reason why it was"
-                  + " restarted."));
+    try {
+      checkIncarnation("RecvTensor", key.sendDevice(), key.incarnation(), Code.ABORTED);
+    } catch (MillraceException e) {
+      receiver.failed(e);
       return;
     }
     rendezvousOf(stepId).local().recv(key, receiver);
+  }
+
+  private void checkIncarnation(String method, String device, long expected, Code code) {
+    long own = deviceOf(device).incarnation();
+    if (own != expected) {
+      throw new MillraceException(
+          code,
+          method
+              + " expects a different device incarnation: "
+              + Long.toUnsignedString(expected)
+              + " vs. "
+              + Long.toUnsignedString(own)
+              + ". Your worker job (\""
+              + name()
+              + "\") was probably restarted. Check your worker job for the reason why it was"
+              + " restarted.");
+    }
+  }
+
+  /** Gives a piece of a tensor that a collective of a step offers, now or when it is offered. */
+  public CompletableFuture<RecvBufResponse> serveBuffer(RecvBufRequest r) {
+    checkIncarnation("RecvBuf", r.getSrcDevice(), r.getSrcIncarnation(), Code.FAILED_PRECONDITION);
+    if (ended.contains(r.getStepId())) {
+      throw new MillraceException(
+          Code.ABORTED,
+          "Step "
+              + r.getStepId()
+              + " has ended on "
+              + name()
+              + " without offering '"
+              + r.getBufRendezvousKey()
+              + "': it failed there. The reason is in its log and at its client.");
+    }
+    return rendezvousOf(r.getStepId()).buffers().take(r.getBufRendezvousKey(), r.getNumBytes());
   }
 
   @Override
@@ -326,6 +374,7 @@ public final class Worker implements WorkerPeer {
       r.abort(gone);
     }
     steps.clear();
+    collectives.close(gone);
     List.copyOf(sessions.keySet()).forEach(this::closeSession);
     devices.forEach(d -> d.resources().clearAll());
   }
@@ -384,6 +433,44 @@ public final class Worker implements WorkerPeer {
   public void recvTensor(
       long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver) {
     serveTensor(stepId, key, receiver);
+  }
+
+  @Override
+  public CompletableFuture<RecvBufResponse> recvBuffer(
+      RecvBufRequest r, Duration timeout, Cancellation cancellation) {
+    return until(cancellation, () -> serveBuffer(r));
+  }
+
+  @Override
+  public CompletableFuture<CompleteGroupResponse> completeGroup(
+      CompleteGroupRequest r, Duration timeout, Cancellation cancellation) {
+    return until(cancellation, () -> collectives.join(r));
+  }
+
+  @Override
+  public CompletableFuture<CompleteInstanceResponse> completeInstance(
+      CompleteInstanceRequest r, Duration timeout, Cancellation cancellation) {
+    return until(cancellation, () -> collectives.instance(r));
+  }
+
+  @Override
+  public CompletableFuture<GetStepSequenceResponse> stepSequence(
+      GetStepSequenceRequest r, Duration timeout) {
+    return now(() -> collectives.answer(r));
+  }
+
+  /** What {@code body} begins, failed by the cancellation. */
+  private static <T> CompletableFuture<T> until(
+      Cancellation cancellation, java.util.function.Supplier<CompletableFuture<T>> body) {
+    try {
+      CompletableFuture<T> future = body.get();
+      Cancellation.Registration onCancel =
+          cancellation.onCancel(() -> future.completeExceptionally(cancellation.cause()));
+      future.whenComplete((r, e) -> onCancel.close());
+      return future;
+    } catch (MillraceException e) {
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   private static <T> CompletableFuture<T> now(java.util.function.Supplier<T> body) {

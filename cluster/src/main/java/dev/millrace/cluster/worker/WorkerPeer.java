@@ -3,8 +3,16 @@ package dev.millrace.cluster.worker;
 import dev.millrace.base.Cancellation;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.proto.CompleteGroupRequest;
+import dev.millrace.proto.CompleteGroupResponse;
+import dev.millrace.proto.CompleteInstanceRequest;
+import dev.millrace.proto.CompleteInstanceResponse;
 import dev.millrace.proto.CreateWorkerSessionRequest;
 import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.GetStepSequenceRequest;
+import dev.millrace.proto.GetStepSequenceResponse;
+import dev.millrace.proto.RecvBufRequest;
+import dev.millrace.proto.RecvBufResponse;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
 import java.util.List;
@@ -48,4 +56,20 @@ public interface WorkerPeer {
   /** Fetches a tensor that a step on that task sends. */
   void recvTensor(
       long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver);
+
+  /** Fetches a piece of a tensor that a collective on that task offers. */
+  CompletableFuture<RecvBufResponse> recvBuffer(
+      RecvBufRequest request, Duration timeout, Cancellation cancellation);
+
+  /** As the leader of collectives: answers when all devices of the group have joined. */
+  CompletableFuture<CompleteGroupResponse> completeGroup(
+      CompleteGroupRequest request, Duration timeout, Cancellation cancellation);
+
+  /** As the leader of collectives: answers when it knows what there is to say of an instance. */
+  CompletableFuture<CompleteInstanceResponse> completeInstance(
+      CompleteInstanceRequest request, Duration timeout, Cancellation cancellation);
+
+  /** As the leader of collectives: the ids of the next steps under some graph keys. */
+  CompletableFuture<GetStepSequenceResponse> stepSequence(
+      GetStepSequenceRequest request, Duration timeout);
 }

@@ -1,7 +1,9 @@
 package dev.millrace.graph.op;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
+import java.util.Locale;
 
 /**
  * Where the tensors of one step meet: Send leaves a value under a key, Recv takes it. Either may
@@ -83,6 +85,20 @@ public interface Rendezvous {
 
   /** Has what was sent so far leave now: the sender is about to wait. */
   default void flush() {}
+
+  /** Operations in which this step on this task takes part with others. */
+  default Collectives collectives() {
+    return (part, work, value, cancellation) -> {
+      throw new MillraceException(
+          Code.FAILED_PRECONDITION,
+          String.format(
+              Locale.ROOT,
+              "'%s' belongs to a group of %d devices, but this session has one device and no"
+                  + " cluster. Start a server per task and open the session on one of them.",
+              part.name(),
+              part.groupSize()));
+    };
+  }
 
   /** Ends the step: receivers waiting now or later fail with {@code cause}. First call counts. */
   void abort(MillraceException cause);

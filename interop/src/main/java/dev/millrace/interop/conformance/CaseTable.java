@@ -66,6 +66,7 @@ public abstract class CaseTable {
         new UpdateCases(),
         new QueueCases(),
         new ControlFlowCases(),
+        new CollectiveCases(),
         new GradientCases(),
         new TextCases());
   }

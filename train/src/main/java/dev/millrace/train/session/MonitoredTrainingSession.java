@@ -245,7 +245,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
             allFeeds,
             allFetches,
             List.copyOf(allTargets),
-            new RunOptions(settings.stepTimeout(), trace));
+            RunOptions.DEFAULT.withTimeout(settings.stepTimeout()).withTrace(trace));
     List<Tensor> hooksOwn = results.subList(fetches.size(), results.size());
     try {
       Map<Output, Tensor> byOutput = new HashMap<>();

@@ -1,0 +1,233 @@
+package dev.millrace.cluster.collective;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.worker.Peers;
+import dev.millrace.graph.DeviceSpec;
+import dev.millrace.graph.op.Collectives;
+import dev.millrace.proto.CompleteGroupRequest;
+import dev.millrace.proto.CompleteGroupResponse;
+import dev.millrace.proto.CompleteInstanceRequest;
+import dev.millrace.proto.CompleteInstanceResponse;
+import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.GetStepSequenceRequest;
+import dev.millrace.proto.GetStepSequenceResponse;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.TensorCodec;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+/**
+ * A task's part in collectives: it finds out from the leader who belongs to a group, remembers it,
+ * and does its devices' share of the work. If it is the leader itself, it also brings the others
+ * together.
+ *
+ * <p>Threading: any thread.
+ */
+public final class TaskCollectives {
+  private final String leader;
+  private final Peers peers;
+  private final Function<String, DeviceAttributes> attributes;
+  private final GroupTable table = new GroupTable(Patience.DEFAULT);
+  private final StepSequences steps;
+  private final Map<Integer, Group> groups = new ConcurrentHashMap<>();
+  private final Map<InstanceId, Instance> instances = new ConcurrentHashMap<>();
+
+  private record InstanceId(int groupKey, int instanceKey) {}
+
+  /** What the leader was told of an operation, and the source it named. */
+  private record Instance(CompleteInstanceRequest told, int sourceRank) {}
+
+  /**
+   * The part of the task called {@code task}.
+   *
+   * @param leader the name of the task that brings groups together
+   * @param attributes what is known of this task's device of a name
+   */
+  public TaskCollectives(
+      String task, String leader, Peers peers, Function<String, DeviceAttributes> attributes) {
+    this.leader = leader;
+    this.peers = peers;
+    this.attributes = attributes;
+    this.steps = new StepSequences(task.equals(leader), this::askForStepId);
+  }
+
+  /** The ids of steps with collectives. */
+  public StepSequences steps() {
+    return steps;
+  }
+
+  /** This step's collectives on this task, with its pieces in {@code buffers}. */
+  public Collectives of(long stepId, Buffers buffers) {
+    return (part, work, value, cancellation) ->
+        run(stepId, buffers, part, work, value, cancellation);
+  }
+
+  private void run(
+      long stepId,
+      Buffers buffers,
+      Collectives.Part part,
+      Collectives.Work work,
+      Tensor value,
+      Cancellation cancellation) {
+    Patience patience = new Patience(part.name() + " on " + part.device(), part.timeout());
+    try {
+      Group group = group(part, work, patience, cancellation);
+      int source = source(part, work, value, patience, cancellation);
+      try (Exchange exchange =
+          new Exchange(stepId, part, group, buffers, peers, patience, cancellation)) {
+        switch (work) {
+          case Collectives.Reduce r ->
+              new Rings(exchange, Rings.offsets(r, group, value.byteSize())).reduce(value, r);
+          case Collectives.Gather g -> new Rings(exchange, List.of(0)).gather(value, g.own());
+          case Collectives.Broadcast b -> new Tree(exchange, source).broadcast(value);
+        }
+      }
+    } catch (MillraceException e) {
+      // A member may have been restarted: have the leader say next time who belongs to the group.
+      forget(part.groupKey());
+      throw e;
+    }
+  }
+
+  private void forget(int groupKey) {
+    groups.remove(groupKey);
+    instances.keySet().removeIf(i -> i.groupKey() == groupKey);
+  }
+
+  /** TensorFlow's number of a kind of operation. */
+  private static int type(Collectives.Work work) {
+    return switch (work) {
+      case Collectives.Reduce r -> 0;
+      case Collectives.Broadcast b -> 1;
+      case Collectives.Gather g -> 2;
+    };
+  }
+
+  private Group group(
+      Collectives.Part part, Collectives.Work work, Patience patience, Cancellation cancellation) {
+    Group known = groups.get(part.groupKey());
+    if (known != null && known.size() == part.groupSize()) {
+      known.rank(part.device());
+      return known;
+    }
+    CompleteGroupRequest request =
+        CompleteGroupRequest.newBuilder()
+            .setGroupKey(part.groupKey())
+            .setGroupSize(part.groupSize())
+            .setDeviceType(DeviceSpec.parse(part.device()).type())
+            .setCollectiveType(type(work))
+            .setDeviceAttributes(attributes.apply(part.device()))
+            .build();
+    CompleteGroupResponse answer =
+        patience.await(
+            peers.peer(leader).completeGroup(request, patience.callLimit(), cancellation),
+            "the other devices of group " + part.groupKey() + ", which " + leader + " gathers");
+    if (answer.getDeviceAttributesCount() != part.groupSize()) {
+      throw new MillraceException(
+          Code.FAILED_PRECONDITION,
+          String.format(
+              "%s says that group %d has the devices %s; %s has group_size %d. TensorFlow 1 does"
+                  + " not tell devices; the leader must be TensorFlow 2 or Millrace.",
+              leader,
+              part.groupKey(),
+              answer.getDeviceAttributesList().stream().map(DeviceAttributes::getName).toList(),
+              part.name(),
+              part.groupSize()));
+    }
+    Group group = Group.of(part.groupKey(), answer.getDeviceAttributesList());
+    groups.put(part.groupKey(), group);
+    return group;
+  }
+
+  /** Tells the leader what is done, so that differences show; gives the source of a broadcast. */
+  private int source(
+      Collectives.Part part,
+      Collectives.Work work,
+      Tensor value,
+      Patience patience,
+      Cancellation cancellation) {
+    CompleteInstanceRequest.Builder request =
+        CompleteInstanceRequest.newBuilder()
+            .setName(part.name())
+            .setType(type(work))
+            .setDataTypeValue(value.dtype().number())
+            .setShape(TensorCodec.encode(value.shape()))
+            .setGroupKey(part.groupKey())
+            .setGroupSize(part.groupSize())
+            .setInstanceKey(part.instanceKey())
+            .setDeviceType(DeviceSpec.parse(part.device()).type())
+            .setDevice(part.device());
+    switch (work) {
+      case Collectives.Reduce r -> request.addAllSubdivOffset(r.rings());
+      case Collectives.Broadcast b -> request.addSubdivOffset(0).setIsSource(b.isSource());
+      case Collectives.Gather g -> {}
+    }
+    CompleteInstanceRequest told = request.build();
+    InstanceId id = new InstanceId(part.groupKey(), part.instanceKey());
+    Instance known = instances.get(id);
+    if (known != null && known.told().equals(told)) {
+      return known.sourceRank();
+    }
+    CompleteInstanceResponse answer =
+        patience.await(
+            peers.peer(leader).completeInstance(told, patience.callLimit(), cancellation),
+            leader + " to name the source of instance " + part.instanceKey());
+    instances.put(id, new Instance(told, answer.getSourceRank()));
+    return answer.getSourceRank();
+  }
+
+  private long askForStepId(long graphKey) {
+    Patience patience = new Patience("A step with collectives", Duration.ZERO);
+    GetStepSequenceResponse answer =
+        patience.await(
+            peers
+                .peer(leader)
+                .stepSequence(
+                    GetStepSequenceRequest.newBuilder().addGraphKey(graphKey).build(),
+                    patience.callLimit()),
+            "its id from " + leader);
+    if (answer.getStepSequenceCount() != 1) {
+      throw MillraceException.internal(
+          "%s named %d step ids instead of one.", leader, answer.getStepSequenceCount());
+    }
+    return answer.getStepSequence(0).getNextStepId();
+  }
+
+  // ---- as the leader ----
+
+  /** Has a device of some task join a group. */
+  public CompletableFuture<CompleteGroupResponse> join(CompleteGroupRequest r) {
+    return table.join(r);
+  }
+
+  /** Has a device of some task say what it does in a group. */
+  public CompletableFuture<CompleteInstanceResponse> instance(CompleteInstanceRequest r) {
+    return table.instance(r);
+  }
+
+  /** Names the next ids of steps with collectives. */
+  public GetStepSequenceResponse answer(GetStepSequenceRequest r) {
+    return steps.answer(r);
+  }
+
+  /** Another task is gone, and with it the groups it belonged to. */
+  public void lost(String task, MillraceException cause) {
+    table.lost(task, cause);
+    for (Group g : List.copyOf(groups.values())) {
+      if (g.members().stream().anyMatch(m -> m.task().equals(task))) {
+        forget(g.key());
+      }
+    }
+  }
+
+  /** Whoever waits for a group fails. */
+  public void close(MillraceException cause) {
+    table.close(cause);
+  }
+}

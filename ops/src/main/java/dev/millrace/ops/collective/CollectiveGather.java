@@ -1,0 +1,65 @@
+package dev.millrace.ops.collective;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.op.Collectives;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.waiting.Background;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/** A group's tensors, equal in shape and type, one after the other along the first dimension. */
+public final class CollectiveGather {
+  private static final String T = "T: {float, half, double, int32, int64}";
+
+  public static final Op OP =
+      Membership.BY_ATTRIBUTES
+          .keys(
+              Membership.BY_ATTRIBUTES
+                  .define("CollectiveGather")
+                  .attr(T)
+                  .input("input: T")
+                  .output("data: T"))
+          .attr("shape: shape")
+          .shape(Shapes.attr("shape"))
+          .asyncKernel(node -> Background.of(kernel(node, Membership.BY_ATTRIBUTES)))
+          .build();
+
+  public static final Op V2 =
+      Membership.BY_INPUTS
+          .keys(Membership.BY_INPUTS.define("CollectiveGather").attr(T).input("input: T"))
+          .attr("Nordering_token: int >= 0 = 0")
+          .input("ordering_token: Nordering_token * resource")
+          .output("data: T")
+          .attr("is_stateless: bool = false")
+          .shape(
+              c -> {
+                Shape s = c.input(0);
+                return List.of(s.hasRank() && s.rank() > 0 ? s.withDim(0, Shape.UNKNOWN) : s);
+              })
+          .asyncKernel(node -> Background.of(kernel(node, Membership.BY_INPUTS)))
+          .build();
+
+  private CollectiveGather() {}
+
+  private static Kernel kernel(Node node, Membership membership) {
+    String what = membership == Membership.BY_INPUTS ? "GatherV2" : "Gather";
+    return c -> {
+      Collectives.Part part = membership.part(c, what, 1);
+      Tensor own = c.input(0);
+      if (own.shape().rank() == 0) {
+        throw MillraceException.invalid("input should have rank > 0, received 0");
+      }
+      Shape whole = own.shape().withDim(0, own.shape().dim(0) * part.groupSize());
+      Tensor value = c.allocate(0, whole);
+      if (part.groupSize() == 1) {
+        MemorySegment.copy(own.data(), 0, value.data(), 0, own.byteSize());
+      }
+      Membership.run(c, part, new Collectives.Gather(own), value);
+    };
+  }
+}

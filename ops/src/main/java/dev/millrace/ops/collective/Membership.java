@@ -1,0 +1,74 @@
+package dev.millrace.ops.collective;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.op.Collectives;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.time.Duration;
+
+/** How a node says which group it belongs to: by attributes, or by inputs from version 2 on. */
+enum Membership {
+  BY_ATTRIBUTES(""),
+  BY_INPUTS("V2");
+
+  private final String suffix;
+
+  Membership(String suffix) {
+    this.suffix = suffix;
+  }
+
+  /** The definition of {@code name} in this version, as far as all collective ops agree. */
+  Op.Builder define(String name) {
+    return Op.define(name + suffix)
+        .stateful()
+        .attr("communication_hint: string = 'auto'")
+        .attr("timeout_seconds: float = 0")
+        .noGradient("gradients are reduced after they are computed, not through the reduction");
+  }
+
+  /** Adds the keys to the signature; in version 2 they come after the inputs defined so far. */
+  Op.Builder keys(Op.Builder b) {
+    return switch (this) {
+      case BY_ATTRIBUTES ->
+          b.attr("group_size: int").attr("group_key: int").attr("instance_key: int");
+      case BY_INPUTS ->
+          b.input("group_size: int32").input("group_key: int32").input("instance_key: int32");
+    };
+  }
+
+  /** A node's part in this execution; {@code firstKey} is the input with the group's size. */
+  Collectives.Part part(KernelContext c, String what, int firstKey) {
+    Node node = c.node();
+    boolean byInputs = this == BY_INPUTS;
+    int size = byInputs ? scalar(c, firstKey, "group_size") : node.intAttr("group_size");
+    if (size <= 0) {
+      throw MillraceException.invalid("group_size must be positive integer but got %d", size);
+    }
+    return new Collectives.Part(
+        node.name() + ": " + what,
+        node.device(),
+        byInputs ? scalar(c, firstKey + 1, "group_key") : node.intAttr("group_key"),
+        size,
+        byInputs ? scalar(c, firstKey + 2, "instance_key") : node.intAttr("instance_key"),
+        c.frameAndIteration(),
+        Duration.ofMillis((long) (node.floatAttr("timeout_seconds") * 1000)));
+  }
+
+  private static int scalar(KernelContext c, int i, String name) {
+    Tensor t = c.input(i);
+    if (!t.shape().equals(Shape.scalar())) {
+      throw MillraceException.invalid("Unexpected dimensions on input %s, got %s", name, t.shape());
+    }
+    return t.intValue();
+  }
+
+  /** Does a node's part. A group of one has nothing to exchange. */
+  static void run(KernelContext c, Collectives.Part part, Collectives.Work work, Tensor value) {
+    if (part.groupSize() > 1) {
+      c.rendezvous().collectives().run(part, work, value, c.cancellation());
+    }
+  }
+}
