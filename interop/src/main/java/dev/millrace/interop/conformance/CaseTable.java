@@ -67,6 +67,7 @@ public abstract class CaseTable {
         new QueueCases(),
         new ControlFlowCases(),
         new CollectiveCases(),
+        new TensorArrayCases(),
         new GradientCases(),
         new TextCases());
   }

@@ -90,6 +90,12 @@ public final class Scenario {
     return this;
   }
 
+  /** Adds a step with one target that must end with this code. */
+  Scenario step(Map<String, Tensor> feeds, Code code, String target) {
+    steps.add(new Step(feeds, List.of(), List.of(target), code));
+    return this;
+  }
+
   /** Compares the gradient of {@code y} by a placeholder. */
   Scenario differentiate(String y, String x, Map<String, Tensor> feeds) {
     derivatives.add(new Derivative(y, x, x, feeds, List.of()));

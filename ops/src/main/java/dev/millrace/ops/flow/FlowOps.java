@@ -3,6 +3,7 @@ package dev.millrace.ops.flow;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** The ops of this package. */
 public final class FlowOps {
@@ -18,7 +19,7 @@ public final class FlowOps {
           .gradient(g -> g.pass(0, 0))
           .build();
 
-  public static final List<Op> ALL =
+  private static final List<Op> CONTROL =
       List.of(
           Switch.OP,
           Switch.REF,
@@ -36,6 +37,9 @@ public final class FlowOps {
           Stacks.PUSH,
           Stacks.POP,
           Stacks.CLOSE);
+
+  public static final List<Op> ALL =
+      Stream.of(CONTROL, TensorArrayOps.ALL).flatMap(List::stream).toList();
 
   private FlowOps() {}
 }
