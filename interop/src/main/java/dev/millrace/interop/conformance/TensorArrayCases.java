@@ -216,27 +216,27 @@ public final class TensorArrayCases extends CaseTable {
   private void derivatives() {
     Scenario s = scenario("TensorArrayV3, differentiated");
     GraphWriter g = s.graph();
-    g.placeholder("x", DType.FLOAT, Shape.of(4));
-    array(g, "a", DType.FLOAT, 2, Map.of("clear_after_read", false));
+    g.placeholder("x", DType.DOUBLE, Shape.of(4));
+    array(g, "a", DType.DOUBLE, 2, Map.of("clear_after_read", false));
     g.add("square", "Square", Map.of(), "x");
     write(g, "w0", "a:1", 0, "x");
     write(g, "w1", "w0", 1, "square");
-    read(g, "r0", "a", "w1", 0, DType.FLOAT);
-    read(g, "r1", "a", "w1", 1, DType.FLOAT);
+    read(g, "r0", "a", "w1", 0, DType.DOUBLE);
+    read(g, "r1", "a", "w1", 1, DType.DOUBLE);
     g.add("read", "Mul", Map.of(), "r0", "r1");
     g.constant("i", Tensor.vector(1, 0, 1));
-    g.add("gathered", "TensorArrayGatherV3", Map.of("dtype", DType.FLOAT), "a", "i", "w1");
+    g.add("gathered", "TensorArrayGatherV3", Map.of("dtype", DType.DOUBLE), "a", "i", "w1");
     g.constant("halves", Tensor.of(Shape.of(2), 3L, 1L));
-    array(g, "b", DType.FLOAT, 2, Map.of());
+    array(g, "b", DType.DOUBLE, 2, Map.of());
     g.add("split", "TensorArraySplitV3", Map.of(), "b", "square", "halves", "b:1");
-    g.add("joined", "TensorArrayConcatV3", Map.of("dtype", DType.FLOAT), "b", "split");
+    g.add("joined", "TensorArrayConcatV3", Map.of("dtype", DType.DOUBLE), "b", "split");
     g.add("cube", "Mul", Map.of(), "joined", "x");
-    array(g, "c", DType.FLOAT, 4, Map.of());
+    array(g, "c", DType.DOUBLE, 4, Map.of());
     g.constant("order", Tensor.vector(3, 0, 2, 1));
     g.add("scattered", "TensorArrayScatterV3", Map.of(), "c", "order", "square", "c:1");
     g.constant("some", Tensor.vector(0, 1, 3));
-    g.add("part", "TensorArrayGatherV3", Map.of("dtype", DType.FLOAT), "c", "some", "scattered");
-    Map<String, Tensor> feeds = Map.of("x:0", floats(4));
+    g.add("part", "TensorArrayGatherV3", Map.of("dtype", DType.DOUBLE), "c", "some", "scattered");
+    Map<String, Tensor> feeds = Map.of("x:0", doubles(4));
     for (String y : List.of("read", "gathered", "cube", "part")) {
       s.differentiate(y + ":0", "x:0", feeds);
     }
