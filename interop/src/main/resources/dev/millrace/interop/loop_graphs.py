@@ -2,7 +2,7 @@
 
 usage: loop_graphs.py OUT
 
-Each gives OUT/NAME.pb. The placeholder is x, a vector of three floats; y is the result, and dx, where
+Each gives OUT/NAME.pb, and OUT/NAME_as_functions.pb with branches and loops that are calls of functions. The placeholder is x, a vector of three floats; y is the result, and dx, where
 there is one, its gradient. init, where there is one, has to be run first.
 """
 
@@ -14,7 +14,6 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import tensorflow.compat.v1 as tf
 
 tf.disable_v2_behavior()
-tf.disable_control_flow_v2()
 tf.disable_resource_variables()
 
 
@@ -85,6 +84,45 @@ def reference(x):
         return v.read_value()
 
 
+def choice(x):
+    return tf.switch_case(
+        tf.cast(tf.reduce_sum(x), tf.int32), [lambda: x * x, lambda: tf.sin(x), lambda: x + 1.0]
+    )
+
+
+def effects(x):
+    """A variable changed in a branch and in a loop, and read after."""
+    v = tf.get_variable("v", initializer=tf.constant([1.0, 2.0, 3.0]), use_resource=True)
+
+    def add():
+        with tf.control_dependencies([v.assign_add(x)]):
+            return tf.constant(1.0)
+
+    def body(i):
+        with tf.control_dependencies([v.assign_add(v * x)]):
+            return (i + 1,)
+
+    changed = tf.cond(tf.reduce_sum(x) > 3.0, add, lambda: tf.constant(0.0))
+    with tf.control_dependencies([changed]):
+        done = tf.while_loop(lambda i: i < 3, body, [0], parallel_iterations=1)
+    with tf.control_dependencies([done[0] if isinstance(done, (tuple, list)) else done]):
+        return v.read_value() + changed
+
+
+def call(x):
+    scale = tf.get_variable("scale", initializer=tf.constant([3.0, 2.0, 1.0]), use_resource=True)
+
+    @tf.function
+    def inner(a):
+        return a * scale
+
+    @tf.function
+    def outer(a):
+        return tf.reduce_sum(inner(a) * inner(x)) * a
+
+    return outer(x) + inner(x)
+
+
 GRAPHS = [
     power,
     one_at_a_time,
@@ -98,18 +136,35 @@ GRAPHS = [
     map_values,
     scan,
     reference,
+    choice,
+    effects,
+    call,
 ]
+
+ONLY_FUNCTIONS = [choice, call]
+ONLY_VALUES = [reference, effects]
+
+
+def write(make, file):
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [3], name="x")
+        y = make(x)
+        y = y[0] if isinstance(y, (tuple, list)) else y
+        tf.identity(y, name="y")
+        if make not in ONLY_VALUES:
+            tf.identity(tf.gradients(y, x)[0], name="dx")
+        if tf.global_variables():
+            tf.group(tf.global_variables_initializer(), name="init")
+        with open(file, "wb") as f:
+            f.write(graph.as_graph_def().SerializeToString())
+
 
 if __name__ == "__main__":
     for make in GRAPHS:
-        with tf.Graph().as_default() as graph:
-            x = tf.placeholder(tf.float32, [3], name="x")
-            y = make(x)
-            y = y[0] if isinstance(y, (tuple, list)) else y
-            tf.identity(y, name="y")
-            if make is not reference:
-                tf.identity(tf.gradients(y, x)[0], name="dx")
-            if tf.global_variables():
-                tf.group(tf.global_variables_initializer(), name="init")
-            with open(os.path.join(sys.argv[1], make.__name__ + ".pb"), "wb") as f:
-                f.write(graph.as_graph_def().SerializeToString())
+        file = os.path.join(sys.argv[1], make.__name__)
+        if make not in ONLY_FUNCTIONS:
+            tf.disable_control_flow_v2()
+            write(make, file + ".pb")
+        if make is not reference:
+            tf.enable_control_flow_v2()
+            write(make, file + "_as_functions.pb")

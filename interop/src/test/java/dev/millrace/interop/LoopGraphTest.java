@@ -39,7 +39,7 @@ class LoopGraphTest {
         graphs.add(Arguments.of(name, GraphDef.parseFrom(Files.readAllBytes(file))));
       }
     }
-    assertTrue(graphs.size() > 10, "Python has written " + graphs.size() + " graphs");
+    assertTrue(graphs.size() > 20, "Python has written " + graphs.size() + " graphs");
     return graphs.stream();
   }
 

@@ -59,12 +59,14 @@ class TutorialTest {
   }
 
   @Test
-  void branchesOverTwoTasksAndALoopOnTheFarOne() {
+  void branchesAndLoopsOverTwoTasks() {
     LoopbackCluster cluster = cluster(LoopbackCluster.of("local", 2));
     serve(cluster, "local", 2);
     assertEquals(
         List.of("branch 6.0 3.0", "loop 10.0 15.0"),
         run("control_flow", cluster.target("local", 0)));
+    assertEquals(
+        List.of("agree True", "trains True"), run("functions", cluster.target("local", 0)));
   }
 
   @Test

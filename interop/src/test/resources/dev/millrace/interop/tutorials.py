@@ -115,6 +115,47 @@ def control_flow(target):
         print("loop %s %s" % (sess.run(looped, {x: 2.0}), sess.run(looped, {x: 3.0})))
 
 
+def functions(target):
+    """Branches, loops over two tasks and calls, all as functions; trained as in one process."""
+    tf.enable_control_flow_v2()
+    tf.enable_resource_variables()
+
+    def losses(target, near, far):
+        with tf.Graph().as_default(), tf.device(near), tf.Session(target) as sess:
+            x = tf.constant([0.5, -0.25])
+            w = tf.get_variable("w", initializer=tf.constant([0.5, 1.0]))
+            value = w.read_value()
+
+            def body(i, v):
+                with tf.device(far):
+                    v = tf.tanh(v * value) + x
+                return i + 1, v
+
+            _, v = tf.while_loop(lambda i, v: i < 4, body, [0, x])
+            v = tf.cond(tf.reduce_sum(v) > 0.0, lambda: v * value, lambda: v - value)
+
+            @tf.function
+            def distance(a):
+                return tf.reduce_sum(tf.square(a - 1.0))
+
+            loss = distance(v)
+            train = tf.train.MomentumOptimizer(0.1, 0.5).minimize(loss)
+            sess.run(tf.global_variables_initializer())
+            values = [sess.run([loss, train])[0] for _ in range(5)]
+
+            @tf.function
+            def norm(a):
+                return tf.sqrt(distance(a + 1.0))
+
+            # The session's graph grows, and with it its functions.
+            return values + [sess.run(norm(value))]
+
+    alone = losses("", None, None)
+    together = losses(target, "/job:local/task:0", "/job:local/task:1")
+    print("agree %s" % np.allclose(alone, together, rtol=1e-5))
+    print("trains %s" % (together[4] < 0.8 * together[0]))
+
+
 def mnist(job_name, task_index, ps_hosts, worker_hosts, target=""):
     """Asynchronous training, between-graph, on data that can be told apart."""
     cluster = tf.train.ClusterSpec({"ps": ps_hosts.split(","), "worker": worker_hosts.split(",")})

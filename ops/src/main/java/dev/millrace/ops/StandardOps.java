@@ -9,6 +9,7 @@ import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.collective.CollectiveOps;
 import dev.millrace.ops.flow.FlowOps;
 import dev.millrace.ops.io.IoOps;
+import dev.millrace.ops.list.ListOps;
 import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
@@ -30,6 +31,7 @@ public final class StandardOps {
               CollectiveOps.ALL,
               FlowOps.ALL,
               IoOps.ALL,
+              ListOps.ALL,
               MathOps.ALL,
               NnOps.ALL,
               QueueOps.ALL,

@@ -89,6 +89,16 @@ public final class Tensor implements AutoCloseable {
     return new Tensor(dtype, shape, null, elements);
   }
 
+  /**
+   * A tensor of heap objects that hold memory of their own, with one counted reference; {@code
+   * whenUnused} gives that memory back when the last reference is released.
+   */
+  public static Tensor ofObjects(DType dtype, Shape shape, Object[] elements, Runnable whenUnused) {
+    Tensor plain = ofObjects(dtype, shape, elements);
+    Buffer counter = Buffer.over(MemorySegment.NULL, b -> whenUnused.run());
+    return new Tensor(dtype, plain.shape, counter, elements);
+  }
+
   /** The same tensor as one the caller owns. Takes over the caller's counted reference. */
   public Tensor guarded() {
     if (buffer != null && guard == null) {
@@ -303,8 +313,9 @@ public final class Tensor implements AutoCloseable {
 
   /** A tensor with the same contents in memory of its own, with one counted reference. */
   public Tensor copyCounted() {
-    if (buffer == null) {
-      return new Tensor(dtype, shape, null, objects.clone());
+    if (objects != null) {
+      retain();
+      return new Tensor(dtype, shape, buffer, buffer == null ? objects.clone() : objects);
     }
     Tensor t = allocateCounted(dtype, shape);
     MemorySegment.copy(data, 0, t.data, 0, data.byteSize());

@@ -8,6 +8,8 @@ import dev.millrace.graph.Names;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.op.Op;
+import dev.millrace.proto.FunctionDef;
+import dev.millrace.proto.FunctionDefLibrary;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.NodeDef;
 import dev.millrace.proto.VersionDef;
@@ -23,6 +25,9 @@ import java.util.Map;
 public final class GraphCodec {
   /** The graph version Millrace writes: that of TensorFlow 1.15, which every later one reads. */
   private static final int PRODUCER = 134;
+
+  /** The collection of a graph's functions. */
+  private static final String LIBRARY = "function_library";
 
   private GraphCodec() {}
 
@@ -67,15 +72,18 @@ public final class GraphCodec {
 
   /**
    * Adds the nodes of a GraphDef to a graph that may have nodes already. They may come in any order
-   * and may contain loops. Nothing is added if anything is wrong with names or edges.
+   * and may contain loops. Nothing is added if anything is wrong with names or edges. Calls of
+   * functions, of this GraphDef or one imported before, are replaced by what they do.
    *
    * @param fromClient whether names are held to the rule for clients; partitions made by a master
    *     contain names that begin with an underscore
    */
   public static void importInto(GraphDef def, Graph graph, boolean fromClient) {
+    List<NodeDef> nodes =
+        FunctionLowering.lower(def, graph.registry(), functions(graph, def.getLibrary()));
     Map<String, Integer> index = new HashMap<>();
-    for (int i = 0; i < def.getNodeCount(); i++) {
-      String name = def.getNode(i).getName();
+    for (int i = 0; i < nodes.size(); i++) {
+      String name = nodes.get(i).getName();
       if (fromClient ? !Names.isValid(name) : name.isEmpty()) {
         throw MillraceException.invalid(
             "Node %d of the graph has the name '%s'; a name must begin with a letter, digit or"
@@ -87,7 +95,7 @@ public final class GraphCodec {
       }
     }
     List<ParsedNode> parsed = new ArrayList<>();
-    for (NodeDef n : def.getNodeList()) {
+    for (NodeDef n : nodes) {
       parsed.add(parse(n, graph));
     }
     for (int i : order(parsed, index, graph)) {
@@ -99,6 +107,19 @@ public final class GraphCodec {
         graph.connectBackEdge(graph.node(p.def.getName()), k, graph.node(e.node).output(e.output));
       }
     }
+  }
+
+  /** The functions the graph has so far, those of {@code more} included; the last one counts. */
+  private static Map<String, FunctionDef> functions(Graph graph, FunctionDefLibrary more) {
+    List<Object> library = graph.collection(LIBRARY);
+    Map<String, FunctionDef> byName = new HashMap<>();
+    synchronized (library) {
+      library.addAll(more.getFunctionList());
+      for (Object f : library) {
+        byName.put(((FunctionDef) f).getSignature().getName(), (FunctionDef) f);
+      }
+    }
+    return byName;
   }
 
   /** One data input. */

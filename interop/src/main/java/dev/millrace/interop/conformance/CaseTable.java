@@ -68,6 +68,7 @@ public abstract class CaseTable {
         new ControlFlowCases(),
         new CollectiveCases(),
         new TensorArrayCases(),
+        new ListCases(),
         new GradientCases(),
         new TextCases());
   }

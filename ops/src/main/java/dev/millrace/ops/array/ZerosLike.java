@@ -4,6 +4,8 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.list.TensorList;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Fill;
 import java.util.Arrays;
@@ -16,7 +18,11 @@ public final class ZerosLike {
           .input("x: T")
           .output("y: T")
           .shape(Shapes.like(0))
-          .kernel(c -> clear(c.allocateOrReuse(0, 0, c.input(0).shape())))
+          .kernelPerNode(
+              node ->
+                  node.output(0).dtype() == DType.VARIANT
+                      ? TensorList::zerosLike
+                      : c -> clear(c.allocateOrReuse(0, 0, c.input(0).shape())))
           .noGradient("zeros do not depend on the values")
           .build();
 

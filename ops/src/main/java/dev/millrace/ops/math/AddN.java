@@ -9,6 +9,7 @@ import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.ops.list.TensorList;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -64,6 +65,9 @@ public final class AddN {
 
   private static Kernel kernel(Node node) {
     DType type = node.output(0).dtype();
+    if (type == DType.VARIANT) {
+      return TensorList::sum;
+    }
     Refusal.unless(type.isFloating() || type.isIntegral(), node, type);
     return AddN::compute;
   }

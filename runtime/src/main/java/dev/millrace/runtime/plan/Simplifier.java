@@ -7,6 +7,7 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.op.Eager;
 import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -63,7 +64,7 @@ public final class Simplifier {
             && n.outputCount() > 0
             && n.controlInputs().isEmpty()
             && inputs.stream().noneMatch(Output::isRef)
-            && n.outputs().stream().noneMatch(Output::isRef);
+            && n.outputs().stream().noneMatch(o -> o.isRef() || o.dtype() == DType.VARIANT);
     if (pure && !inputs.isEmpty() && inputs.stream().allMatch(in -> isConstant(in.node()))) {
       if (fold(n, inputs)) {
         return;

@@ -1,0 +1,13 @@
+package dev.millrace.ops.list;
+
+import dev.millrace.graph.op.Op;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The ops of this package. */
+public final class ListOps {
+  public static final List<Op> ALL =
+      Stream.of(TensorListOps.ALL, Optionals.ALL).flatMap(List::stream).toList();
+
+  private ListOps() {}
+}

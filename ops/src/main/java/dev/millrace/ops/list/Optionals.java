@@ -1,0 +1,106 @@
+package dev.millrace.ops.list;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.Gradient;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Values that may be missing, as elements of variant tensors. A branch that is differentiated hands
+ * them to its gradient: there is none where the other branch was taken.
+ */
+final class Optionals {
+  private static final Gradient NONE =
+      Gradient.undefined("it is a part of gradients of branches, and has none itself");
+
+  /** Some tensors, or none. */
+  private record Value(List<Tensor> components) {}
+
+  static final Op FROM_VALUE =
+      Op.define("OptionalFromValue")
+          .attr("Toutput_types: list(type) >= 1")
+          .input("components: Toutput_types")
+          .output("optional: variant")
+          .shape(Shapes.scalar())
+          .kernel(
+              c -> {
+                List<Tensor> held = new ArrayList<>();
+                for (int i = 0; i < c.inputCount(); i++) {
+                  held.add(c.input(i).retain());
+                }
+                give(c, held);
+              })
+          .gradient(NONE)
+          .build();
+
+  static final Op EMPTY =
+      Op.define("OptionalNone")
+          .output("optional: variant")
+          .shape(Shapes.scalar())
+          .kernel(c -> give(c, List.of()))
+          .noGradient("it depends on nothing")
+          .build();
+
+  static final Op HAS_VALUE =
+      Op.define("OptionalHasValue")
+          .input("optional: variant")
+          .output("has_value: bool")
+          .shape(Shapes.scalar())
+          .kernel(
+              c -> c.allocate(0, Shape.scalar()).setLong(0, value(c).components.isEmpty() ? 0 : 1))
+          .noGradient("it is true or false")
+          .build();
+
+  static final Op GET_VALUE =
+      Op.define("OptionalGetValue")
+          .attr("output_types: list(type) >= 1")
+          .attr("output_shapes: list(shape) >= 1")
+          .input("optional: variant")
+          .output("components: output_types")
+          .shape(c -> c.node().shapesAttr("output_shapes"))
+          .kernel(
+              c -> {
+                List<Tensor> held = value(c).components;
+                if (held.isEmpty()) {
+                  throw MillraceException.invalid("The given optional does not have a value.");
+                }
+                for (int i = 0; i < c.node().outputCount(); i++) {
+                  if (i >= held.size() || held.get(i).dtype() != c.node().output(i).dtype()) {
+                    throw MillraceException.invalid(
+                        "The optional holds %s; output %d should be %s.",
+                        held, i, c.node().output(i).dtype());
+                  }
+                  c.output(i, held.get(i).retain());
+                }
+              })
+          .gradient(NONE)
+          .build();
+
+  static final List<Op> ALL = List.of(FROM_VALUE, EMPTY, HAS_VALUE, GET_VALUE);
+
+  private Optionals() {}
+
+  private static void give(KernelContext c, List<Tensor> held) {
+    c.output(
+        0,
+        Tensor.ofObjects(
+            DType.VARIANT,
+            Shape.scalar(),
+            new Object[] {new Value(held)},
+            () -> held.forEach(Tensor::release)));
+  }
+
+  private static Value value(KernelContext c) {
+    Tensor t = c.input(0);
+    if (t.elements() == 1 && t.objects()[0] instanceof Value v) {
+      return v;
+    }
+    throw MillraceException.invalid("Input is not an Optional: it is %s.", t.dtype());
+  }
+}

@@ -1,0 +1,558 @@
+package dev.millrace.wire;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.DeviceSpec;
+import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.proto.AttrValue;
+import dev.millrace.proto.DataType;
+import dev.millrace.proto.FunctionDef;
+import dev.millrace.proto.GraphDef;
+import dev.millrace.proto.NodeDef;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * Turns a GraphDef whose nodes call functions into one whose nodes do not, as TensorFlow's own
+ * lowering does: calls are replaced by the body, If and Case by Switch and Merge, While by a loop
+ * of Enter, Merge, Switch, NextIteration and Exit.
+ *
+ * <p>A node of the name of the caller stays, so that it can be fetched, waited for and be colocated
+ * with: it hands on the results and waits for the effects of the body. Who reads a result reads it
+ * where it is made. Functions with effects run all of them whichever result is asked for; the
+ * effects of one round of a loop come before the next round.
+ */
+final class FunctionLowering {
+  /** Functions that call functions grow fast; more nodes than this are a mistake or an attack. */
+  private static final int MAX_NODES = 1 << 18;
+
+  private static final int MAX_DEPTH = 64;
+
+  private final OpRegistry registry;
+  private final Map<String, FunctionDef> functions;
+  private final List<NodeDef> out = new ArrayList<>();
+
+  /** Where the outputs of a lowered caller are made. */
+  private final Map<String, List<String>> outputs = new HashMap<>();
+
+  private int depth;
+
+  private FunctionLowering(OpRegistry registry, Map<String, FunctionDef> functions) {
+    this.registry = registry;
+    this.functions = functions;
+  }
+
+  /** The nodes of {@code def} without calls of {@code functions}. */
+  static List<NodeDef> lower(
+      GraphDef def, OpRegistry registry, Map<String, FunctionDef> functions) {
+    FunctionLowering l = new FunctionLowering(registry, functions);
+    if (def.getNodeList().stream().noneMatch(l::isCall)) {
+      return def.getNodeList();
+    }
+    def.getNodeList().forEach(l::emit);
+    return l.out.stream().map(l::resolved).toList();
+  }
+
+  private boolean isCall(NodeDef n) {
+    return switch (n.getOp()) {
+      case "PartitionedCall", "StatefulPartitionedCall" -> true;
+      case "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile" -> true;
+      default -> registry.find(n.getOp()) == null && functions.containsKey(n.getOp());
+    };
+  }
+
+  /** Adds a node, or what it stands for; says whether that has effects. */
+  private boolean emit(NodeDef n) {
+    if (out.size() > MAX_NODES || depth > MAX_DEPTH) {
+      throw new MillraceException(
+          Code.INVALID_ARGUMENT,
+          "The functions called by '%s' do not come to an end: %d nodes, %d levels deep."
+              .formatted(n.getName(), out.size(), depth));
+    }
+    if (!isCall(n)) {
+      out.add(n);
+      return FunctionBody.hasEffect(registry.find(n.getOp()));
+    }
+    depth++;
+    try {
+      return switch (n.getOp()) {
+        case "If", "StatelessIf" -> lowerIf(n);
+        case "Case", "StatelessCase" -> lowerCase(n);
+        case "While", "StatelessWhile" -> lowerWhile(n);
+        default -> lowerCall(n);
+      };
+    } finally {
+      depth--;
+    }
+  }
+
+  // ---- the caller's side ----
+
+  private static List<String> data(NodeDef n) {
+    return n.getInputList().stream().filter(i -> !i.startsWith("^")).toList();
+  }
+
+  private static List<String> controls(NodeDef n) {
+    return n.getInputList().stream().filter(i -> i.startsWith("^")).toList();
+  }
+
+  private FunctionDef function(NodeDef caller, String name) {
+    FunctionDef f = functions.get(name);
+    if (f == null) {
+      throw new MillraceException(
+          Code.NOT_FOUND,
+          "Node '%s' (%s) calls function '%s', which is not in the graph's library."
+              .formatted(caller.getName(), caller.getOp(), name));
+    }
+    return f;
+  }
+
+  private static AttrValue attr(NodeDef n, String name) {
+    AttrValue v = n.getAttrMap().get(name);
+    if (v == null) {
+      throw MillraceException.invalid(
+          "%s '%s': attribute '%s' is missing and has no default.", n.getOp(), n.getName(), name);
+    }
+    return v;
+  }
+
+  private static List<DataType> types(NodeDef n, String name) {
+    return attr(n, name).getList().getTypeList();
+  }
+
+  private static void checkCount(NodeDef n, String what, int found, int needed) {
+    if (found != needed) {
+      throw MillraceException.invalid(
+          "%s '%s' has %d %s where its function has %d.",
+          n.getOp(), n.getName(), found, what, needed);
+    }
+  }
+
+  /** What has become of a body: where its results are, and the nodes that have effects. */
+  private record Instance(List<String> results, List<String> effects) {}
+
+  /** How a body is put in place of a call. */
+  private record Placing(
+      String prefix, String device, List<String> arguments, boolean[] gated, String control) {}
+
+  /**
+   * Adds the nodes of a body. Those that depend on nothing that waits for {@code control}, by the
+   * arguments that are {@code gated} or by other nodes, get it as a control input.
+   */
+  private Instance instantiate(
+      NodeDef caller, String name, Map<String, AttrValue> attrs, Placing p) {
+    FunctionBody body = new FunctionBody(function(caller, name), attrs, registry, functions);
+    checkCount(caller, "inputs", p.arguments.size(), body.arguments().size());
+    Map<String, String> arguments = new HashMap<>();
+    Map<String, Boolean> waiting = new HashMap<>();
+    for (int i = 0; i < p.arguments.size(); i++) {
+      arguments.put(body.arguments().get(i), p.arguments.get(i));
+      waiting.put(body.arguments().get(i), p.gated[i]);
+    }
+    List<String> effects = new ArrayList<>();
+    for (NodeDef n : body.nodes()) {
+      NodeDef.Builder b = n.toBuilder().setName(p.prefix + n.getName()).clearInput();
+      boolean waits = false;
+      for (String in : n.getInputList()) {
+        waits |= waiting.getOrDefault(in, true);
+        b.addInput(body.flat(in, p.prefix, arguments));
+      }
+      if (!waits && p.control != null) {
+        b.addInput("^" + p.control);
+      }
+      b.setDevice(merged(n.getDevice(), p.device));
+      body.fixColocation(b, p.prefix);
+      if (emit(b.build())) {
+        effects.add(b.getName());
+      }
+    }
+    body.controlResults().forEach(n -> addOnce(effects, p.prefix + n));
+    List<String> results = new ArrayList<>();
+    for (int i = 0; i < body.results().size(); i++) {
+      String in = body.results().get(i);
+      String result = body.flat(in, p.prefix, arguments);
+      boolean waits = waiting.getOrDefault(in, true) || p.control == null;
+      if ((!effects.isEmpty() || !waits) && body.resultType(i) != DataType.DT_RESOURCE) {
+        NodeDef.Builder b =
+            node(p.prefix + "_result_" + i, "Identity", p.device, body.resultType(i), result);
+        effects.forEach(e -> b.addInput("^" + e));
+        if (!waits) {
+          b.addInput("^" + p.control);
+        }
+        result = add(b);
+      }
+      results.add(result);
+    }
+    return new Instance(results, effects);
+  }
+
+  private static void addOnce(List<String> list, String s) {
+    if (!list.contains(s)) {
+      list.add(s);
+    }
+  }
+
+  /** A device asked for in a body counts within what the caller asks for. */
+  private static String merged(String inner, String outer) {
+    return inner.isEmpty()
+        ? outer
+        : outer.isEmpty()
+            ? inner
+            : DeviceSpec.parse(inner).over(DeviceSpec.parse(outer)).toString();
+  }
+
+  private static NodeDef.Builder node(
+      String name, String op, String device, DataType type, String... inputs) {
+    return NodeDef.newBuilder()
+        .setName(name)
+        .setOp(op)
+        .setDevice(device)
+        .addAllInput(List.of(inputs))
+        .putAttr("T", AttrValue.newBuilder().setType(type).build());
+  }
+
+  private String add(NodeDef.Builder b) {
+    out.add(b.build());
+    return b.getName();
+  }
+
+  private static AttrValue number(long v) {
+    return AttrValue.newBuilder().setI(v).build();
+  }
+
+  /** Leaves the node that has the caller's name. */
+  private void leave(
+      NodeDef caller, List<DataType> types, List<String> results, List<String> after) {
+    outputs.put(caller.getName(), results);
+    NodeDef.Builder b =
+        NodeDef.newBuilder().setName(caller.getName()).setDevice(caller.getDevice());
+    if (results.isEmpty() || types.contains(DataType.DT_RESOURCE)) {
+      // A node with handles of several tasks would have no place to be.
+      b.setOp("NoOp");
+      results.forEach(r -> b.addInput("^" + r));
+    } else {
+      AttrValue.ListValue.Builder list = AttrValue.ListValue.newBuilder();
+      list.addAllType(types);
+      b.setOp("IdentityN").addAllInput(results);
+      b.putAttr("T", AttrValue.newBuilder().setList(list).build());
+    }
+    after.forEach(a -> b.addInput("^" + a));
+    controls(caller).forEach(b::addInput);
+    out.add(b.build());
+  }
+
+  /** One node that has run when all of the caller's control inputs have; null if it has none. */
+  private String gate(NodeDef caller) {
+    List<String> controls = controls(caller);
+    return switch (controls.size()) {
+      case 0 -> null;
+      case 1 -> controls.getFirst().substring(1);
+      default ->
+          add(
+              NodeDef.newBuilder()
+                  .setName(caller.getName() + "/_after")
+                  .setOp("NoOp")
+                  .setDevice(caller.getDevice())
+                  .addAllInput(controls));
+    };
+  }
+
+  // ---- calls ----
+
+  private boolean lowerCall(NodeDef n) {
+    boolean direct = functions.containsKey(n.getOp()) && registry.find(n.getOp()) == null;
+    String name = direct ? n.getOp() : attr(n, "f").getFunc().getName();
+    Map<String, AttrValue> attrs = direct ? n.getAttrMap() : attr(n, "f").getFunc().getAttrMap();
+    List<String> inputs = data(n);
+    Instance body =
+        instantiate(
+            n,
+            name,
+            attrs,
+            new Placing(
+                n.getName() + "/_body/",
+                n.getDevice(),
+                inputs,
+                new boolean[inputs.size()],
+                gate(n)));
+    FunctionBody signature = new FunctionBody(function(n, name), attrs, registry, functions);
+    List<DataType> types =
+        IntStream.range(0, body.results.size()).mapToObj(signature::resultType).toList();
+    leave(n, types, body.results, body.effects);
+    return !body.effects.isEmpty();
+  }
+
+  // ---- branches ----
+
+  /** A way to go: the function to call if {@code predicate} comes out at this side of a Switch. */
+  private record Branch(String name, AttrValue function, String predicate, int side) {}
+
+  private boolean lowerIf(NodeDef n) {
+    if (attr(n, "Tcond").getType() != DataType.DT_BOOL) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          "%s '%s': its condition is %s; only a bool scalar is supported."
+              .formatted(n.getOp(), n.getName(), attr(n, "Tcond").getType()));
+    }
+    String predicate = first(n, DataType.DT_BOOL);
+    return lowerBranches(
+        n,
+        List.of(
+            new Branch("else", attr(n, "else_branch"), predicate, 0),
+            new Branch("then", attr(n, "then_branch"), predicate, 1)));
+  }
+
+  /** The branch of an index that there is none for is the last. */
+  private boolean lowerCase(NodeDef n) {
+    String index = first(n, DataType.DT_INT32);
+    List<dev.millrace.proto.NameAttrList> functions = attr(n, "branches").getList().getFuncList();
+    List<Branch> branches = new ArrayList<>();
+    int last = functions.size() - 1;
+    for (int i = 0; i <= last; i++) {
+      String at = n.getName() + "/_is_" + i;
+      String predicate =
+          i < last
+              ? compare(n, at, "Equal", index, i)
+              : add(
+                  NodeDef.newBuilder()
+                      .setName(at)
+                      .setOp("LogicalOr")
+                      .setDevice(n.getDevice())
+                      .addInput(compare(n, at + "_below", "Less", index, 0))
+                      .addInput(compare(n, at + "_above", "GreaterEqual", index, last)));
+      AttrValue function = AttrValue.newBuilder().setFunc(functions.get(i)).build();
+      branches.add(new Branch("branch" + i, function, predicate, 1));
+    }
+    return lowerBranches(n, branches);
+  }
+
+  private String compare(NodeDef n, String name, String op, String index, int with) {
+    NodeDef.Builder value =
+        NodeDef.newBuilder().setName(name + "_value").setOp("Const").setDevice(n.getDevice());
+    value.putAttr("dtype", AttrValue.newBuilder().setType(DataType.DT_INT32).build());
+    value.putAttr(
+        "value",
+        AttrValue.newBuilder()
+            .setTensor(TensorCodec.encodeConstant(dev.millrace.tensor.Tensor.scalar(with)))
+            .build());
+    return add(node(name, op, n.getDevice(), DataType.DT_INT32, index, add(value)));
+  }
+
+  /** Input 0, held back until the caller may run. */
+  private String first(NodeDef n, DataType type) {
+    if (data(n).isEmpty()) {
+      throw MillraceException.invalid("%s '%s' has no inputs.", n.getOp(), n.getName());
+    }
+    if (controls(n).isEmpty()) {
+      return data(n).getFirst();
+    }
+    NodeDef.Builder b =
+        node(n.getName() + "/_pred", "Identity", n.getDevice(), type, data(n).getFirst());
+    controls(n).forEach(b::addInput);
+    return add(b);
+  }
+
+  private boolean lowerBranches(NodeDef n, List<Branch> branches) {
+    String prefix = n.getName() + "/_";
+    List<DataType> in = types(n, "Tin");
+    List<DataType> results = types(n, "Tout");
+    List<String> inputs = data(n).subList(1, data(n).size());
+    checkCount(n, "inputs", inputs.size(), in.size());
+    Map<String, String> switches = new HashMap<>();
+    List<Instance> instances = new ArrayList<>();
+    List<String> done = new ArrayList<>();
+    for (Branch b : branches) {
+      String pivot = null;
+      List<String> arguments = new ArrayList<>();
+      for (int i = -1; i < inputs.size(); i++) {
+        String value = i < 0 ? b.predicate : inputs.get(i);
+        DataType type = i < 0 ? DataType.DT_BOOL : in.get(i);
+        String key = i + " " + b.predicate;
+        if (!switches.containsKey(key)) {
+          String name = prefix + "switch_" + switches.size();
+          switches.put(key, add(node(name, "Switch", n.getDevice(), type, value, b.predicate)));
+        }
+        String side = switches.get(key) + ":" + b.side;
+        if (i < 0) {
+          pivot = add(node(prefix + b.name + "_pivot", "Identity", n.getDevice(), type, side));
+        } else {
+          arguments.add(side);
+        }
+      }
+      boolean[] gated = new boolean[arguments.size()];
+      java.util.Arrays.fill(gated, true);
+      Instance body =
+          instantiate(
+              n,
+              b.function.getFunc().getName(),
+              b.function.getFunc().getAttrMap(),
+              new Placing(prefix + b.name + "/", n.getDevice(), arguments, gated, pivot));
+      checkCount(n, "outputs", results.size(), body.results.size());
+      instances.add(body);
+      NodeDef.Builder ran =
+          node(prefix + b.name + "_done", "Identity", n.getDevice(), DataType.DT_BOOL, pivot);
+      body.effects.forEach(e -> ran.addInput("^" + e));
+      done.add(add(ran));
+    }
+    List<String> merges = new ArrayList<>();
+    for (int i = 0; i < results.size(); i++) {
+      int k = i;
+      List<String> from = instances.stream().map(b -> b.results.get(k)).toList();
+      merges.add(merge(prefix + "merge_" + i, n.getDevice(), results.get(i), from));
+    }
+    String end = merge(prefix + "done", n.getDevice(), DataType.DT_BOOL, done);
+    leave(n, results, merges, List.of(end));
+    return instances.stream().anyMatch(b -> !b.effects.isEmpty());
+  }
+
+  private String merge(String name, String device, DataType type, List<String> from) {
+    return add(
+        node(name, "Merge", device, type, from.toArray(new String[0]))
+            .putAttr("N", number(from.size())));
+  }
+
+  // ---- loops ----
+
+  private boolean lowerWhile(NodeDef n) {
+    String prefix = n.getName() + "/_";
+    String device = n.getDevice();
+    List<DataType> types = types(n, "T");
+    List<String> inputs = data(n);
+    checkCount(n, "inputs", inputs.size(), types.size());
+    AttrValue condition = attr(n, "cond");
+    AttrValue body = attr(n, "body");
+    FunctionBody shape =
+        new FunctionBody(
+            function(n, body.getFunc().getName()),
+            body.getFunc().getAttrMap(),
+            registry,
+            functions);
+    checkCount(n, "outputs", types.size(), shape.results().size());
+    checkCount(n, "inputs", types.size(), shape.arguments().size());
+    int count = types.size();
+    boolean[] varies = new boolean[count];
+    int first = -1;
+    for (int i = count - 1; i >= 0; i--) {
+      boolean same = shape.results().get(i).equals(shape.arguments().get(i));
+      varies[i] = !same && types.get(i) != DataType.DT_RESOURCE;
+      first = varies[i] ? i : first;
+    }
+    if (first < 0) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          "%s '%s': none of its %d variables changes; a loop needs one that does."
+              .formatted(n.getOp(), n.getName(), count));
+    }
+    List<String> values = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      NodeDef.Builder enter =
+          node(prefix + "enter_" + i, "Enter", device, types.get(i), inputs.get(i))
+              .putAttr("frame_name", string(n.getName()))
+              .putAttr("is_constant", AttrValue.newBuilder().setB(!varies[i]).build())
+              .putAttr(
+                  "parallel_iterations",
+                  n.getAttrMap().getOrDefault("parallel_iterations", number(10)));
+      controls(n).forEach(enter::addInput);
+      String in = add(enter);
+      values.add(
+          varies[i]
+              ? merge(
+                  prefix + "merge_" + i, device, types.get(i), List.of(in, prefix + "next_" + i))
+              : in);
+    }
+    Instance test =
+        instantiate(
+            n,
+            condition.getFunc().getName(),
+            condition.getFunc().getAttrMap(),
+            new Placing(prefix + "cond/", device, values, varies, values.get(first)));
+    checkCount(n, "conditions", 1, test.results.size());
+    String goOn =
+        add(
+            NodeDef.newBuilder()
+                .setName(prefix + "cond")
+                .setOp("LoopCond")
+                .setDevice(device)
+                .addInput(test.results.getFirst()));
+    List<String> results = new ArrayList<>();
+    List<String> inside = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      if (!varies[i]) {
+        results.add(inputs.get(i));
+        inside.add(values.get(i));
+        continue;
+      }
+      String way =
+          add(node(prefix + "switch_" + i, "Switch", device, types.get(i), values.get(i), goOn));
+      results.add(add(node(prefix + "exit_" + i, "Exit", device, types.get(i), way)));
+      inside.add(way + ":1");
+    }
+    String pivot =
+        add(node(prefix + "pivot", "Identity", device, types.get(first), inside.get(first)));
+    Instance round =
+        instantiate(
+            n,
+            body.getFunc().getName(),
+            body.getFunc().getAttrMap(),
+            new Placing(prefix + "body/", device, inside, varies, pivot));
+    for (int i = 0; i < count; i++) {
+      if (varies[i]) {
+        String next = round.results.get(i);
+        add(node(prefix + "next_" + i, "NextIteration", device, types.get(i), next));
+      }
+    }
+    leave(n, types, results, List.of(prefix + "exit_" + first));
+    return !test.effects.isEmpty() || !round.effects.isEmpty();
+  }
+
+  private static AttrValue string(String s) {
+    return AttrValue.newBuilder().setS(com.google.protobuf.ByteString.copyFromUtf8(s)).build();
+  }
+
+  // ---- the end ----
+
+  /** The node with inputs that are where they are made. */
+  private NodeDef resolved(NodeDef n) {
+    NodeDef.Builder b = n.toBuilder().clearInput();
+    for (String in : n.getInputList()) {
+      if (in.startsWith("^")) {
+        String ref = in.substring(1);
+        b.addInput("^" + (ref.contains(":") ? nodeOf(resolve(ref)) : ref));
+      } else {
+        b.addInput(resolve(in));
+      }
+    }
+    return b.build();
+  }
+
+  private static String nodeOf(String ref) {
+    int colon = ref.lastIndexOf(':');
+    return colon < 0 ? ref : ref.substring(0, colon);
+  }
+
+  private String resolve(String ref) {
+    String at = ref;
+    for (int i = 0; i <= outputs.size(); i++) {
+      List<String> made = outputs.get(nodeOf(at));
+      if (made == null) {
+        return at;
+      }
+      int colon = at.lastIndexOf(':');
+      int index = 0;
+      try {
+        index = colon < 0 ? 0 : Integer.parseInt(at.substring(colon + 1));
+      } catch (NumberFormatException e) {
+        index = -1;
+      }
+      if (index < 0 || index >= made.size()) {
+        throw MillraceException.invalid(
+            "'%s' is asked for, but node '%s' has %d outputs.", at, nodeOf(at), made.size());
+      }
+      at = made.get(index);
+    }
+    throw MillraceException.invalid("'%s' is defined by nothing but itself.", ref);
+  }
+}

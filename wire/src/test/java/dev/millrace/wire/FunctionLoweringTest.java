@@ -1,0 +1,131 @@
+package dev.millrace.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.proto.AttrValue;
+import dev.millrace.proto.DataType;
+import dev.millrace.proto.FunctionDef;
+import dev.millrace.proto.FunctionDefLibrary;
+import dev.millrace.proto.GraphDef;
+import dev.millrace.proto.NameAttrList;
+import dev.millrace.proto.NodeDef;
+import dev.millrace.proto.OpDef;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class FunctionLoweringTest {
+  private static final AttrValue FLOAT =
+      AttrValue.newBuilder().setType(DataType.DT_FLOAT).build();
+  private static final AttrValue FLOATS =
+      AttrValue.newBuilder()
+          .setList(AttrValue.ListValue.newBuilder().addType(DataType.DT_FLOAT))
+          .build();
+  private static final NodeDef X =
+      NodeDef.newBuilder().setName("x").setOp("Placeholder").putAttr("dtype", FLOAT).build();
+
+  private static NodeDef node(String name, String op, String... inputs) {
+    return NodeDef.newBuilder()
+        .setName(name)
+        .setOp(op)
+        .addAllInput(List.of(inputs))
+        .putAttr("T", FLOAT)
+        .build();
+  }
+
+  private static NodeDef call(String name, String function, String... inputs) {
+    return NodeDef.newBuilder()
+        .setName(name)
+        .setOp("PartitionedCall")
+        .addAllInput(List.of(inputs))
+        .putAttr("Tin", FLOATS)
+        .putAttr("Tout", FLOATS)
+        .putAttr(
+            "f",
+            AttrValue.newBuilder().setFunc(NameAttrList.newBuilder().setName(function)).build())
+        .build();
+  }
+
+  /** A function of one float {@code a} that gives {@code result}. */
+  private static FunctionDef function(String name, String result, NodeDef... nodes) {
+    OpDef.ArgDef.Builder a = OpDef.ArgDef.newBuilder().setName("a").setType(DataType.DT_FLOAT);
+    OpDef.ArgDef.Builder r = OpDef.ArgDef.newBuilder().setName("r").setType(DataType.DT_FLOAT);
+    return FunctionDef.newBuilder()
+        .setSignature(OpDef.newBuilder().setName(name).addInputArg(a).addOutputArg(r))
+        .addAllNodeDef(List.of(nodes))
+        .putRet("r", result)
+        .build();
+  }
+
+  private static GraphDef graph(List<FunctionDef> functions, NodeDef... nodes) {
+    return GraphDef.newBuilder()
+        .addAllNode(List.of(nodes))
+        .setLibrary(FunctionDefLibrary.newBuilder().addAllFunction(functions))
+        .build();
+  }
+
+  private static MillraceException refused(GraphDef def) {
+    return assertThrows(
+        MillraceException.class,
+        () -> GraphCodec.importInto(def, StandardOps.newGraph(), true));
+  }
+
+  private static final FunctionDef TWICE =
+      function("twice", "sum:z:0", node("sum", "AddV2", "a", "a"));
+
+  @Test
+  void aCallBecomesItsBodyAndKeepsItsName() {
+    Graph g = StandardOps.newGraph();
+    GraphCodec.importInto(
+        graph(List.of(TWICE), X, call("f", "twice", "x"), node("y", "Neg", "f")), g, true);
+    assertEquals("AddV2", g.node("y").input(0).node().op().name());
+    assertEquals("x", g.node("y").input(0).node().input(0).node().name());
+    assertEquals("IdentityN", g.node("f").op().name());
+    assertEquals(g.node("y").input(0), g.node("f").input(0));
+  }
+
+  @Test
+  void aFunctionOfAnEarlierGraphIsKnown() {
+    Graph g = StandardOps.newGraph();
+    GraphCodec.importInto(graph(List.of(TWICE), X), g, true);
+    GraphCodec.importInto(graph(List.of(), call("f", "twice", "x")), g, true);
+    assertEquals("AddV2", g.output("f:0").node().input(0).node().op().name());
+  }
+
+  @Test
+  void whatWaitsForNothingInABodyWaitsForTheCallersControls() {
+    Graph g = StandardOps.newGraph();
+    GraphCodec.importInto(
+        graph(List.of(TWICE), X, node("first", "Neg", "x"), call("f", "twice", "x", "^first")),
+        g,
+        true);
+    assertEquals(List.of(g.node("first")), g.node("f").input(0).node().controlInputs());
+  }
+
+  @Test
+  void anUnknownFunctionIsNamed() {
+    MillraceException e = refused(graph(List.of(), X, call("f", "thrice", "x")));
+    assertEquals(Code.NOT_FOUND, e.code());
+    assertTrue(e.getMessage().contains("'thrice'") && e.getMessage().contains("'f'"));
+  }
+
+  @Test
+  void aFunctionThatCallsItselfIsRefused() {
+    FunctionDef loop = function("loop", "again:output:0", call("again", "loop", "a"));
+    MillraceException e = refused(graph(List.of(loop), X, call("f", "loop", "x")));
+    assertEquals(Code.INVALID_ARGUMENT, e.code());
+    assertTrue(e.getMessage().contains("do not come to an end"), e::getMessage);
+  }
+
+  @Test
+  void anEdgeFromNowhereIsNamed() {
+    FunctionDef bad = function("bad", "sum:z:0", node("sum", "AddV2", "a", "b"));
+    MillraceException e = refused(graph(List.of(bad), X, call("f", "bad", "x")));
+    assertTrue(e.getMessage().contains("'bad'") && e.getMessage().contains("'b'"), e::getMessage);
+  }
+}
