@@ -32,6 +32,7 @@ import picocli.CommandLine.ScopeType;
       EventsCommand.class,
       GraphCommand.class,
       ExampleCommand.class,
+      BenchCommand.class,
       CompletionCommand.class,
     },
     footer = {

@@ -3,6 +3,7 @@ package dev.millrace.cli;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.Reader;
 import java.io.UncheckedIOException;
 import java.net.URL;
 import java.net.URLClassLoader;
@@ -24,10 +25,15 @@ final class RunningMillrace implements AutoCloseable {
   private final CompletableFuture<String> out;
   private final CompletableFuture<String> err;
 
+  /** What has been printed so far. Guarded by itself, and notified of more. */
+  private final StringBuilder printed = new StringBuilder();
+
   private RunningMillrace(Process process) {
     this.process = process;
-    out = CompletableFuture.supplyAsync(() -> all(process.getInputStream()));
-    err = CompletableFuture.supplyAsync(() -> all(process.getErrorStream()));
+    out = CompletableFuture.supplyAsync(this::followOutput, Thread::startVirtualThread);
+    err =
+        CompletableFuture.supplyAsync(
+            () -> all(process.getErrorStream()), Thread::startVirtualThread);
   }
 
   static RunningMillrace start(String... args) throws IOException {
@@ -59,6 +65,35 @@ final class RunningMillrace implements AutoCloseable {
       dir = dir.getParent();
     }
     return dir;
+  }
+
+  private String followOutput() {
+    try (Reader in = process.inputReader(StandardCharsets.UTF_8)) {
+      char[] some = new char[1024];
+      for (int n = in.read(some); n >= 0; n = in.read(some)) {
+        synchronized (printed) {
+          printed.append(some, 0, n);
+          printed.notifyAll();
+        }
+      }
+      return printed.toString();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Waits until it has printed {@code text}; fails if it ends before. */
+  void awaitOutput(String text) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+    synchronized (printed) {
+      while (printed.indexOf(text) < 0) {
+        long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+        if (left <= 0 || out.isDone()) {
+          throw new AssertionError("no '" + text + "' in: " + printed + " " + err.getNow(""));
+        }
+        printed.wait(Math.min(left, 500));
+      }
+    }
   }
 
   private static String all(InputStream in) {

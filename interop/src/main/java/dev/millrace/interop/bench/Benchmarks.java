@@ -7,13 +7,13 @@ import dev.millrace.interop.TrainingSpec;
 import dev.millrace.interop.TrainingSpec.Model;
 import dev.millrace.interop.TrainingSpec.Optimizer;
 import dev.millrace.interop.TrainingSpec.Variables;
+import dev.millrace.interop.allreduce.AllReduceBenchmark;
 import dev.millrace.interop.ring.DataParallel;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -22,9 +22,9 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * The questions that are asked, and who answers them. Run it with the names of questions, or parts
- * of them, to ask only those; {@code -Dbench.rounds} and {@code -Dbench.seconds} say how often and
- * how long.
+ * The questions that are asked, and who answers them. Run it with the names of suites or of
+ * questions, or parts of them, to ask only those; {@code -Dbench.rounds} and {@code
+ * -Dbench.seconds} say how often and how long, {@code -Dbench.json} where the results go too.
  */
 public final class Benchmarks {
   private static final int BATCH = 100;
@@ -33,8 +33,18 @@ public final class Benchmarks {
   /** Tensors are not on the heap, so that a small one will do. */
   private static final List<String> SMALL_HEAP = List.of("-XX:+UseSerialGC", "-Xmx128m");
 
-  /** Questions by name, each with the contenders that answer it. */
-  private final Map<String, List<Supplier<Contender>>> questions = new LinkedHashMap<>();
+  /** What is asked, and of whom; the first is who the others are compared with. */
+  private record Question(Suite suite, String name, List<Supplier<Contender>> contenders) {
+    boolean isMeant(List<String> words) {
+      return words.isEmpty()
+          || words.contains("all")
+          || words.contains(suite.toString())
+          || words.stream().anyMatch(w -> !isSuite(w) && name.contains(w));
+    }
+  }
+
+  private final List<Question> questions = new ArrayList<>();
+  private final Report report = new Report(System.out);
 
   private final Map<TrainingSpec, Path> graphs =
       new TreeMap<>((a, b) -> a.toString().compareTo(b.toString()));
@@ -45,18 +55,24 @@ public final class Benchmarks {
     for (Model model : MODELS) {
       for (int threads = 1; threads <= 2; threads++) {
         String n = Integer.toString(threads);
+        int count = threads;
         ask(
+            Suite.LOCAL,
             "local " + lower(model) + " " + n,
             () -> local(TensorFlowLocal.Training.class, model, n),
+            () -> PeerJar.DJL.training(lower(model), count),
+            () -> PeerJar.DL4J.training(lower(model), count),
             () -> millrace(List.of(), model, n),
             model == Model.CNN ? null : () -> local(HandWritten.Training.class, model, n));
         ask(
+            Suite.LOCAL,
             "pure java " + lower(model) + " " + n,
             () -> local(TensorFlowLocal.Training.class, model, n),
             () -> millrace(List.of("-Dmillrace.native=false"), model, n));
       }
     }
     ask(
+        Suite.LOCAL,
         "local empty step",
         () -> ContenderProcess.start(TensorFlowLocal.Empty.class, List.of("1")),
         () -> ContenderProcess.start(SMALL_HEAP, MillraceLocal.Empty.class, List.of("1")));
@@ -64,6 +80,7 @@ public final class Benchmarks {
       for (int workers = 1; workers <= 2; workers++) {
         int n = workers;
         ask(
+            Suite.TRAINING,
             "1 ps " + n + (n == 1 ? " worker " : " workers ") + lower(model),
             () -> TensorFlowCluster.training(cluster(model, n)),
             () -> MillraceCluster.training(cluster(model, n)));
@@ -71,22 +88,29 @@ public final class Benchmarks {
     }
     for (String network : List.of("mlp", "cnn")) {
       ask(
+          Suite.TRAINING,
           "data parallel " + network,
           () -> DataParallel.pyTorch(network),
           () -> DataParallel.millrace(network));
     }
-    ask("scalar from ps", () -> TensorFlowCluster.read(1), () -> MillraceCluster.read(1));
-    questions.put(
-        "64 MiB from ps",
-        List.of(
-            () -> TensorFlowCluster.read(16 << 20),
-            () -> MillraceCluster.read(16 << 20),
-            () -> MillraceCluster.readByRecvTensor(16 << 20)));
     ask(
+        Suite.CLUSTER,
+        "scalar from ps",
+        () -> TensorFlowCluster.read(1),
+        () -> MillraceCluster.read(1));
+    ask(
+        Suite.CLUSTER,
+        "64 MiB from ps",
+        () -> TensorFlowCluster.read(16 << 20),
+        () -> MillraceCluster.read(16 << 20),
+        () -> MillraceCluster.readByRecvTensor(16 << 20));
+    ask(
+        Suite.CLUSTER,
         "client, step on the worker",
         () -> TensorFlowCluster.client(false),
         () -> MillraceCluster.client(false));
     ask(
+        Suite.CLUSTER,
         "client, scalar of the ps",
         () -> TensorFlowCluster.client(true),
         () -> MillraceCluster.client(true));
@@ -96,6 +120,7 @@ public final class Benchmarks {
           int k = ps;
           int n = workers;
           ask(
+              Suite.CLUSTER,
               "null step " + what + ", ps x workers " + k + " x " + n,
               () -> TensorFlowCluster.nullStep(what, k, n),
               () -> MillraceCluster.nullStep(what, k, n));
@@ -104,7 +129,7 @@ public final class Benchmarks {
     }
   }
 
-  /** Asks the questions whose names contain one of the arguments; all without any. */
+  /** Asks the questions of the suites, or whose names contain one of the arguments; else all. */
   public static void main(String[] args) throws IOException {
     Match match =
         new Match(
@@ -114,31 +139,44 @@ public final class Benchmarks {
     Path folder = Files.createTempDirectory("millrace-bench-");
     Benchmarks all = new Benchmarks(folder);
     try {
-      for (var question : all.questions.entrySet()) {
-        if (args.length == 0 || List.of(args).stream().anyMatch(question.getKey()::contains)) {
-          List<Match.Result> results = answer(match, question.getValue());
-          if (!results.isEmpty()) {
-            Match.print(System.out, question.getKey(), results);
-          }
-        }
-      }
+      all.run(match, List.of(args));
     } finally {
       for (Path file : all.graphs.values()) {
         Files.delete(file);
       }
       Files.delete(folder);
     }
+    String json = System.getProperty("bench.json");
+    if (json != null) {
+      all.report.writeTo(Path.of(json));
+    }
   }
 
-  /** Contenders that cannot take part, for want of an op perhaps, are left out and named. */
-  private static List<Match.Result> answer(Match match, List<Supplier<Contender>> suppliers) {
+  private void run(Match match, List<String> words) throws IOException {
+    for (Question question : questions) {
+      if (question.isMeant(words)) {
+        report.add(question.name, answer(match, question.contenders));
+      }
+    }
+    if (words.isEmpty() || words.contains("all") || words.contains(Suite.ALLREDUCE.toString())) {
+      AllReduceBenchmark.run(
+          report, AllReduceBenchmark.Settings.DEFAULT.withRounds(match.rounds()));
+    }
+  }
+
+  private static boolean isSuite(String word) {
+    return Stream.of(Suite.values()).anyMatch(s -> s.toString().equals(word));
+  }
+
+  /** Contenders that cannot take part, for want of a library perhaps, are left out and named. */
+  private List<Match.Result> answer(Match match, List<Supplier<Contender>> suppliers) {
     List<Contender> contenders = new ArrayList<>();
     try {
       for (Supplier<Contender> supplier : suppliers) {
         try {
           contenders.add(supplier.get());
         } catch (MillraceException e) {
-          System.out.println("Left out: " + e.getMessage());
+          report.absent(e.getMessage());
         }
       }
       return match.play(contenders);
@@ -147,11 +185,12 @@ public final class Benchmarks {
     }
   }
 
-  /** The first is who the others are compared with; nulls do not take part. */
+  /** Nulls do not take part. */
   @SafeVarargs
   @SuppressWarnings("varargs")
-  private void ask(String question, Supplier<Contender>... contenders) {
-    questions.put(question, Stream.of(contenders).filter(Objects::nonNull).toList());
+  private void ask(Suite suite, String question, Supplier<Contender>... contenders) {
+    questions.add(
+        new Question(suite, question, Stream.of(contenders).filter(Objects::nonNull).toList()));
   }
 
   private Contender millrace(List<String> options, Model model, String threads) {

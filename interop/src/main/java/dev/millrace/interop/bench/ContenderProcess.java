@@ -47,6 +47,11 @@ public final class ContenderProcess implements Contender {
         ChildProcess.start(maker.getSimpleName(), options, Main.class, all));
   }
 
+  /** A contender that is another program, which talks as {@link Main} does; ready when returned. */
+  static ContenderProcess of(ChildProcess program) {
+    return new ContenderProcess(program).awaitReady();
+  }
+
   /** Starts a process for a contender that is ready when this returns. */
   public static ContenderProcess start(Class<? extends Maker> maker, List<String> arguments) {
     return launch(maker, arguments).awaitReady();

@@ -21,6 +21,16 @@ public record Match(int rounds, Duration turn) {
       return median(samples.stream().map(Sample::stepsPerSecond).toList());
     }
 
+    /** The median of the rounds' median times of a step. */
+    public double medianMicros() {
+      return median(samples.stream().map(Sample::medianMicros).toList());
+    }
+
+    /** The median over the rounds of the time that 99 of 100 steps stay below. */
+    public double p99Micros() {
+      return median(samples.stream().map(Sample::p99Micros).toList());
+    }
+
     private double min() {
       return samples.stream().mapToDouble(Sample::stepsPerSecond).min().orElseThrow();
     }
@@ -67,7 +77,7 @@ public record Match(int rounds, Duration turn) {
     return results;
   }
 
-  /** Prints a table; the ratio is that to the first contender. */
+  /** Prints a table; the ratio is that to the first contender. A p99 that nobody knows is NaN. */
   public static void print(PrintStream out, String question, List<Result> results) {
     out.printf(
         Locale.ROOT,
@@ -88,8 +98,8 @@ public record Match(int rounds, Duration turn) {
           r.stepsPerSecond(),
           r.min(),
           r.max(),
-          median(r.samples().stream().map(Sample::medianMicros).toList()),
-          median(r.samples().stream().map(Sample::p99Micros).toList()),
+          r.medianMicros(),
+          r.p99Micros(),
           r.samples().getLast().peakBytes() >> 20,
           r.stepsPerSecond() / first);
     }

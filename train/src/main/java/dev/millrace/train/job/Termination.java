@@ -8,7 +8,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What a process does when the system tells it to terminate (SIGTERM): it passes the word on, lets
- * its work come to an end for a while, and then exits with the code of that work.
+ * its work come to an end for a while, and then exits with the code of that work. Ctrl-C is another
+ * thing: it ends this process at once and leaves the rest of the job alone.
  *
  * <p>Threading: the request runs on a thread of the system's.
  */
@@ -25,11 +26,9 @@ public final class Termination {
   /** From now on SIGTERM runs {@code request}, and the process has {@code grace} to finish. */
   public static Termination install(Runnable request, Duration grace) {
     Termination t = new Termination();
-    Runtime.getRuntime()
-        .addShutdownHook(
-            Thread.ofPlatform()
-                .name("millrace-termination")
-                .unstarted(() -> t.terminate(request, grace)));
+    if (!TerminateSignal.handle(() -> t.terminate(request, grace))) {
+      LOG.warn("SIGTERM cannot be noticed here: it will end this process without a last save.");
+    }
     return t;
   }
 

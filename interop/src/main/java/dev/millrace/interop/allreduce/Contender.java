@@ -1,4 +1,4 @@
-package dev.millrace.collective.bench;
+package dev.millrace.interop.allreduce;
 
 import java.io.IOException;
 import java.util.List;

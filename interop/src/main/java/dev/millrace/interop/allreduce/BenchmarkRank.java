@@ -1,4 +1,4 @@
-package dev.millrace.collective.bench;
+package dev.millrace.interop.allreduce;
 
 import dev.millrace.collective.Communicator;
 import dev.millrace.collective.Settings;

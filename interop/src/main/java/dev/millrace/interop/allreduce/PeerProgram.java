@@ -1,4 +1,4 @@
-package dev.millrace.collective.bench;
+package dev.millrace.interop.allreduce;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -29,23 +30,27 @@ final class PeerProgram implements Contender {
     this.command = command;
   }
 
-  /** The peers this machine has the tools for; what is absent is named on standard error. */
-  static List<Contender> all(Path folder, int ranks) throws IOException {
+  /** The peers this machine has the tools for; {@code absent} is told of the others. */
+  static List<Contender> all(Path folder, int ranks, Consumer<String> absent) throws IOException {
     List<Contender> peers = new ArrayList<>();
     String np = MPIRUN.replace("{ranks}", Integer.toString(ranks));
     Path mpi = compile("openmpi.c", folder, "mpicc -O3 -march=native -o {out} {in}");
-    if (mpi != null) {
+    if (mpi == null) {
+      absent.accept("OpenMPI (apt install openmpi-bin libopenmpi-dev brings it)");
+    } else {
       String run = mpi + " {seconds} {sizes}";
-      peers.add(new PeerProgram("openmpi", np + run));
-      peers.add(new PeerProgram("openmpi-tcp", np + "--mca pml ob1 --mca btl self,tcp " + run));
+      peers.add(new PeerProgram("OpenMPI, shared memory", np + run));
+      peers.add(new PeerProgram("OpenMPI, TCP", np + "--mca pml ob1 --mca btl self,tcp " + run));
     }
     String flags = "g++ -O3 -march=native -std=c++17 -o {out} {in} -lgloo -lpthread";
     Path gloo = compile("gloo.cc", folder, flags);
-    if (gloo != null) {
+    if (gloo == null) {
+      absent.accept("Gloo (apt install libgloo-dev g++ brings it)");
+    } else {
       for (String algorithm : List.of("ring", "halving")) {
         String meet = "d=$(mktemp -d -p " + folder + ") && ";
         String run = gloo + " " + algorithm + " " + ranks + " $d {seconds} {sizes}";
-        peers.add(new PeerProgram("gloo-" + algorithm, meet + run));
+        peers.add(new PeerProgram("Gloo, " + algorithm + ", TCP", meet + run));
       }
     }
     return peers;
@@ -55,21 +60,16 @@ final class PeerProgram implements Contender {
   private static Path compile(String source, Path folder, String compiler) throws IOException {
     Path in = folder.resolve(source);
     Path out = folder.resolve(source.substring(0, source.indexOf('.')));
-    String resource = "/dev/millrace/collective/peers/" + source;
+    String resource = "/dev/millrace/interop/allreduce/" + source;
     try (InputStream s = PeerProgram.class.getResourceAsStream(resource)) {
       Files.copy(s, in, StandardCopyOption.REPLACE_EXISTING);
     }
     String line = compiler.replace("{in}", in.toString()).replace("{out}", out.toString());
     Process p = new ProcessBuilder("sh", "-c", line).redirectErrorStream(true).start();
-    List<String> said;
     try (Stream<String> lines = p.inputReader().lines()) {
-      said = lines.toList();
+      lines.forEach(said -> {});
     }
-    if (await(p, 120) == 0) {
-      return out;
-    }
-    System.err.printf("absent: %s (%s)%n", source, said.isEmpty() ? line : said.getFirst());
-    return null;
+    return await(p, 120) == 0 ? out : null;
   }
 
   private static int await(Process p, int seconds) throws IOException {

@@ -1,4 +1,4 @@
-package dev.millrace.collective.bench;
+package dev.millrace.interop.allreduce;
 
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -76,7 +75,13 @@ final class MillraceRanks implements Contender {
 
   @Override
   public String name() {
-    return way.name().toLowerCase(Locale.ROOT);
+    return "Millrace, "
+        + switch (way) {
+          case MEMORY -> "vectors in shared memory";
+          case COPIED -> "shared memory";
+          case UNIX -> "Unix sockets";
+          case TCP -> "TCP";
+        };
   }
 
   @Override

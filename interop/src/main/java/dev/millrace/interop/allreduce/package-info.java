@@ -1,0 +1,4 @@
+/**
+ * All-reduce beside OpenMPI and Gloo: {@link dev.millrace.interop.allreduce.AllReduceBenchmark}.
+ */
+package dev.millrace.interop.allreduce;
