@@ -75,6 +75,9 @@ public final class Millrace implements Runnable {
     } else {
       // It logs stack traces of what our own messages already say.
       GRPC_LOG.setLevel(Level.OFF);
+      // The progress line says it, and is torn by log lines.
+      System.setProperty(
+          "org.slf4j.simpleLogger.log.dev.millrace.train.hook.StepCounterHook", "warn");
     }
     PrintWriter out = new PrintWriter(System.out, true);
     PrintWriter err = new PrintWriter(System.err, true);
