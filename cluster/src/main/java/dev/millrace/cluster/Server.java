@@ -207,9 +207,10 @@ public final class Server implements AutoCloseable {
     if (RUNNING.remove(target, this)) {
       health.stopServing();
       master.closeAll();
-      listener.close(500);
-      links.close();
+      listener.drain(300);
       worker.close();
+      listener.close();
+      links.close();
       peers.close();
       threads.shutdownNow();
       stopped.countDown();

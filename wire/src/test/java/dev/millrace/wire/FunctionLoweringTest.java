@@ -20,8 +20,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class FunctionLoweringTest {
-  private static final AttrValue FLOAT =
-      AttrValue.newBuilder().setType(DataType.DT_FLOAT).build();
+  private static final AttrValue FLOAT = AttrValue.newBuilder().setType(DataType.DT_FLOAT).build();
   private static final AttrValue FLOATS =
       AttrValue.newBuilder()
           .setList(AttrValue.ListValue.newBuilder().addType(DataType.DT_FLOAT))
@@ -71,8 +70,7 @@ class FunctionLoweringTest {
 
   private static MillraceException refused(GraphDef def) {
     return assertThrows(
-        MillraceException.class,
-        () -> GraphCodec.importInto(def, StandardOps.newGraph(), true));
+        MillraceException.class, () -> GraphCodec.importInto(def, StandardOps.newGraph(), true));
   }
 
   private static final FunctionDef TWICE =

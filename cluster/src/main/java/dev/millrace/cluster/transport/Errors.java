@@ -5,6 +5,9 @@ import dev.millrace.base.MillraceException;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 
 /** Between our errors and gRPC's statuses: the codes are the same. */
 final class Errors {
@@ -12,7 +15,7 @@ final class Errors {
   private static final String DERIVED = "[_Derived_]";
 
   /** Beside an error that a peer of ours has sent, as against one of the connection to it. */
-  private static final Metadata.Key<String> ANSWERED =
+  static final Metadata.Key<String> ANSWERED =
       Metadata.Key.of("millrace-answered", Metadata.ASCII_STRING_MARSHALLER);
 
   private Errors() {}
@@ -62,5 +65,43 @@ final class Errors {
       return decode(code, text);
     }
     return MillraceException.of(t);
+  }
+
+  /** The error that a call to {@code peer} ended with, by its status. */
+  static MillraceException decode(int status, String message, boolean answered, String peer) {
+    Code code = Code.of(status);
+    String text = message.isEmpty() ? code.name() : message;
+    return code == Code.UNAVAILABLE && !answered
+        ? new MillraceException(code, peer + " cannot be reached: " + text)
+        : decode(code, text);
+  }
+
+  /** A message in the form in which gRPC puts it among the headers. */
+  static String percentEncoded(String m) {
+    StringBuilder b = new StringBuilder(m.length() + 16);
+    for (byte c : m.getBytes(StandardCharsets.UTF_8)) {
+      if (c >= ' ' && c <= '~' && c != '%') {
+        b.append((char) c);
+      } else {
+        b.append(String.format(Locale.ROOT, "%%%02X", c & 0xFF));
+      }
+    }
+    return b.toString();
+  }
+
+  /** The reverse of {@link #percentEncoded}; what is not encoded properly stays as it is. */
+  static String percentDecoded(String m) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(m.length());
+    for (int i = 0; i < m.length(); i++) {
+      char c = m.charAt(i);
+      boolean coded =
+          c == '%'
+              && i + 2 < m.length()
+              && Character.digit(m.charAt(i + 1), 16) >= 0
+              && Character.digit(m.charAt(i + 2), 16) >= 0;
+      bytes.write(coded ? Integer.parseInt(m, i + 1, i + 3, 16) : c);
+      i += coded ? 2 : 0;
+    }
+    return bytes.toString(StandardCharsets.UTF_8);
   }
 }

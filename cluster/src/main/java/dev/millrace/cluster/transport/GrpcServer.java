@@ -6,6 +6,8 @@ import io.grpc.Server;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
+import io.grpc.netty.shaded.io.netty.channel.WriteBufferWaterMark;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -43,6 +45,9 @@ public final class GrpcServer implements AutoCloseable {
             .maxInboundMessageSize(Integer.MAX_VALUE)
             .maxInboundMetadataSize(64 << 10)
             .flowControlWindow(4 << 20)
+            .protocolNegotiator(TensorStreams.plaintext(worker::recvTensor))
+            .withChildOption(
+                ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(256 << 10, 1 << 20))
             // TensorFlow's channels may ping at any rate, and without a call in flight.
             .permitKeepAliveTime(5, TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true);
@@ -76,22 +81,29 @@ public final class GrpcServer implements AutoCloseable {
     return server.getPort();
   }
 
-  /** Refuses new calls, lets those under way end for a while, then cuts them off. */
-  public void close(long graceMillis) {
+  /** Refuses new connections and calls, and gives those under way a while to end. */
+  public void drain(long graceMillis) {
     server.shutdown();
-    try {
-      if (!server.awaitTermination(graceMillis, TimeUnit.MILLISECONDS)) {
-        server.shutdownNow();
-        server.awaitTermination(2, TimeUnit.SECONDS);
-      }
-    } catch (InterruptedException e) {
+    await(graceMillis);
+  }
+
+  /** Cuts off what is still under way and frees the port. */
+  @Override
+  public void close() {
+    server.shutdown();
+    if (!await(200)) {
       server.shutdownNow();
-      Thread.currentThread().interrupt();
+      await(2000);
     }
   }
 
-  @Override
-  public void close() {
-    close(1000);
+  private boolean await(long millis) {
+    try {
+      return server.awaitTermination(millis, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      server.shutdownNow();
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 }

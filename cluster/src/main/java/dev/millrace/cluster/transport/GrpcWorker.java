@@ -63,6 +63,7 @@ final class GrpcWorker implements WorkerPeer {
   private final Set<CompletableFuture<?>> underWay = ConcurrentHashMap.newKeySet();
 
   private final AtomicBoolean checking = new AtomicBoolean();
+  private TensorChannel tensors;
 
   GrpcWorker(String name, String address, ManagedChannel channel) {
     this.name = name;
@@ -107,6 +108,7 @@ final class GrpcWorker implements WorkerPeer {
                                 + " the network is down.",
                             place(),
                             patience.toMillis() / 1e3));
+                endTensors(lost);
                 underWay.forEach(f -> f.completeExceptionally(lost));
               }
             });
@@ -223,15 +225,43 @@ final class GrpcWorker implements WorkerPeer {
             .setRendezvousKey(key.full())
             .setRequestId(requestId())
             .build();
-    call(Methods.RECV_TENSOR, r, null, cancellation)
-        .whenComplete(
-            (t, e) -> {
-              if (e != null) {
-                receiver.failed(MillraceException.of(e));
-              } else {
-                receiver.received(t.value(), t.dead());
-              }
-            });
+    TensorCall call = new TensorCall(place());
+    CompletableFuture<ReceivedTensor> future = call.future();
+    underWay.add(future);
+    future.whenComplete(
+        (t, e) -> {
+          underWay.remove(future);
+          if (e != null) {
+            receiver.failed(MillraceException.of(e));
+          } else {
+            receiver.received(t.value(), t.dead());
+          }
+        });
+    tensors().ask(r, call);
+    if (!future.isDone()) {
+      Cancellation.Registration onCancel =
+          cancellation.onCancel(() -> call.cancel(cancellation.cause()));
+      future.whenComplete((t, e) -> onCancel.close());
+    }
+  }
+
+  /** The connection for tensors; another one if the last has ended. */
+  private synchronized TensorChannel tensors() {
+    if (tensors == null || tensors.isClosed()) {
+      tensors = new TensorChannel(name, address);
+    }
+    return tensors;
+  }
+
+  /** Ends the connection for tensors, if there is one. */
+  private void endTensors(MillraceException cause) {
+    TensorChannel t;
+    synchronized (this) {
+      t = tensors;
+    }
+    if (t != null) {
+      t.fail(cause);
+    }
   }
 
   @Override
@@ -318,10 +348,7 @@ final class GrpcWorker implements WorkerPeer {
 
           @Override
           public void onCompleted() {
-            if (!future.complete(value)
-                && value instanceof ReceivedTensor(Tensor t, boolean dead)) {
-              release(t);
-            }
+            future.complete(value);
           }
         });
     if (method != Methods.GET_STATUS && method != Methods.GREET) {
@@ -342,13 +369,9 @@ final class GrpcWorker implements WorkerPeer {
     return future;
   }
 
-  private static void release(Tensor t) {
-    if (t != null) {
-      t.release();
-    }
-  }
-
   void shutdown() {
+    endTensors(
+        new MillraceException(Code.CANCELLED, "The connection to " + place() + " was closed."));
     channel.shutdownNow();
   }
 

@@ -133,14 +133,12 @@ final class Methods {
   static final MethodDescriptor<RecvBufRequest, RecvBufResponse> RECV_BUF =
       worker("RecvBuf", RecvBufRequest.getDefaultInstance(), RecvBufResponse.getDefaultInstance());
 
-  /** The one method whose response does not pass through protobuf's own classes. */
-  static final MethodDescriptor<RecvTensorRequest, ReceivedTensor> RECV_TENSOR =
-      MethodDescriptor.<RecvTensorRequest, ReceivedTensor>newBuilder()
-          .setType(MethodDescriptor.MethodType.UNARY)
-          .setFullMethodName(MethodDescriptor.generateFullMethodName(WORKER, "RecvTensor"))
-          .setRequestMarshaller(ProtoUtils.marshaller(RecvTensorRequest.getDefaultInstance()))
-          .setResponseMarshaller(new ReceivedTensorMarshaller())
-          .build();
+  /** Neither served nor called by gRPC: see {@link TensorStreams} and {@link TensorChannel}. */
+  static final MethodDescriptor<RecvTensorRequest, RecvTensorResponse> RECV_TENSOR =
+      worker(
+          "RecvTensor",
+          RecvTensorRequest.getDefaultInstance(),
+          RecvTensorResponse.getDefaultInstance());
 
   /** How Millrace processes get to know each other; TensorFlow's do not have it. */
   static final MethodDescriptor<byte[], byte[]> GREET =

@@ -34,7 +34,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -111,7 +110,6 @@ public final class WorkerEndpoint {
     add(b, Methods.LOGGING, r -> LoggingResponse.getDefaultInstance());
     add(b, Methods.MARK_RECV_FINISHED, r -> MarkRecvFinishedResponse.getDefaultInstance());
     b.addMethod(Methods.RUN_GRAPH, ServerCalls.asyncUnaryCall(this::runGraph));
-    b.addMethod(Methods.RECV_TENSOR, ServerCalls.asyncUnaryCall(this::recvTensor));
     addCollectives(b);
     return b.build();
   }
@@ -253,39 +251,16 @@ public final class WorkerEndpoint {
     }
   }
 
-  private void recvTensor(RecvTensorRequest r, StreamObserver<ReceivedTensor> observer) {
-    AtomicBoolean gone = new AtomicBoolean();
-    ((ServerCallStreamObserver<ReceivedTensor>) observer).setOnCancelHandler(() -> gone.set(true));
+  /** Serves RecvTensor, which does not come by gRPC's calls. */
+  void recvTensor(RecvTensorRequest r, Rendezvous.Receiver receiver) {
     Rendezvous.Key key;
     try {
       seen.check("RecvTensor", r.getRequestId());
       key = Rendezvous.Key.parse(r.getRendezvousKey());
     } catch (MillraceException e) {
-      observer.onError(Errors.encode(e));
+      receiver.failed(e);
       return;
     }
-    worker.serveTensor(
-        r.getStepId(),
-        key,
-        new Rendezvous.Receiver() {
-          @Override
-          public void received(Tensor value, boolean dead) {
-            if (gone.get()) {
-              if (value != null) {
-                value.release();
-              }
-              return;
-            }
-            observer.onNext(new ReceivedTensor(value, dead));
-            observer.onCompleted();
-          }
-
-          @Override
-          public void failed(MillraceException cause) {
-            if (!gone.get()) {
-              observer.onError(Errors.encode(cause));
-            }
-          }
-        });
+    worker.serveTensor(r.getStepId(), key, receiver);
   }
 }

@@ -64,6 +64,9 @@ public final class Worker implements WorkerPeer {
   private final PartialSteps partialSteps;
   private final TaskCollectives collectives;
 
+  /** Set when the task ends: why there are no more steps. */
+  private volatile MillraceException gone;
+
   /**
    * The worker of a task.
    *
@@ -299,7 +302,13 @@ public final class Worker implements WorkerPeer {
   }
 
   private StepRendezvous rendezvousOf(long stepId) {
-    return steps.computeIfAbsent(stepId, id -> new StepRendezvous(id, name(), peers, collectives));
+    StepRendezvous r =
+        steps.computeIfAbsent(stepId, id -> new StepRendezvous(id, name(), peers, collectives));
+    MillraceException over = gone;
+    if (over != null) {
+      r.abort(over);
+    }
+    return r;
   }
 
   /** Gives a tensor of a step to another task, now or when it is sent. */
@@ -369,12 +378,13 @@ public final class Worker implements WorkerPeer {
 
   /** Ends everything: steps fail, sessions and state go. */
   public void close() {
-    MillraceException gone = new MillraceException(Code.UNAVAILABLE, name() + " is shutting down.");
+    MillraceException over = new MillraceException(Code.UNAVAILABLE, name() + " is shutting down.");
+    gone = over;
     for (StepRendezvous r : steps.values()) {
-      r.abort(gone);
+      r.abort(over);
     }
     steps.clear();
-    collectives.close(gone);
+    collectives.close(over);
     List.copyOf(sessions.keySet()).forEach(this::closeSession);
     devices.forEach(d -> d.resources().clearAll());
   }
