@@ -4,20 +4,23 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
  * The tile of floats. The loops are written out because the compiler keeps vectors in registers
  * only if each is a variable of its own, and stores them without a helper method, which it would
- * not inline.
+ * not inline. Elements of A are spread as ints: the compiler then does it while loading, and not by
+ * an instruction that competes with the multiplications.
  */
 final class FloatTile implements GemmTile {
   static final FloatTile INSTANCE = new FloatTile();
 
   private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
   private static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
-  private static final ValueLayout.OfFloat ELEMENT = ValueLayout.JAVA_FLOAT_UNALIGNED;
+  private static final VectorSpecies<Integer> I = IntVector.SPECIES_PREFERRED;
+  private static final ValueLayout.OfInt ELEMENT = ValueLayout.JAVA_INT_UNALIGNED;
   private static final long BYTES = Float.BYTES;
   private static final long VECTOR_BYTES = S.vectorByteSize();
 
@@ -133,28 +136,43 @@ final class FloatTile implements GemmTile {
       FloatVector bx = FloatVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES), ORDER);
       FloatVector by =
           FloatVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
-      FloatVector a0 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES)));
+      FloatVector a0 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES))).reinterpretAsFloats();
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
-      FloatVector a1 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES));
+      FloatVector a1 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES))
+              .reinterpretAsFloats();
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
-      FloatVector a2 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES));
+      FloatVector a2 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES))
+              .reinterpretAsFloats();
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
-      FloatVector a3 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES));
+      FloatVector a3 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES))
+              .reinterpretAsFloats();
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
-      FloatVector a4 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES));
+      FloatVector a4 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES))
+              .reinterpretAsFloats();
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
-      FloatVector a5 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES));
+      FloatVector a5 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES))
+              .reinterpretAsFloats();
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
-      FloatVector a6 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES));
+      FloatVector a6 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES))
+              .reinterpretAsFloats();
       c6x = a6.fma(bx, c6x);
       c6y = a6.fma(by, c6y);
-      FloatVector a7 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES));
+      FloatVector a7 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES))
+              .reinterpretAsFloats();
       c7x = a7.fma(bx, c7x);
       c7y = a7.fma(by, c7y);
     }
@@ -201,22 +219,33 @@ final class FloatTile implements GemmTile {
       FloatVector bx = FloatVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES), ORDER);
       FloatVector by =
           FloatVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
-      FloatVector a0 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES)));
+      FloatVector a0 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES))).reinterpretAsFloats();
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
-      FloatVector a1 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES));
+      FloatVector a1 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES))
+              .reinterpretAsFloats();
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
-      FloatVector a2 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES));
+      FloatVector a2 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES))
+              .reinterpretAsFloats();
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
-      FloatVector a3 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES));
+      FloatVector a3 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES))
+              .reinterpretAsFloats();
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
-      FloatVector a4 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES));
+      FloatVector a4 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES))
+              .reinterpretAsFloats();
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
-      FloatVector a5 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES));
+      FloatVector a5 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES))
+              .reinterpretAsFloats();
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
     }
@@ -253,21 +282,36 @@ final class FloatTile implements GemmTile {
     FloatVector c7 = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
       FloatVector bx = FloatVector.fromMemorySegment(S, b, bAt + p * VECTOR_BYTES, ORDER);
-      FloatVector a0 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES)));
+      FloatVector a0 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES))).reinterpretAsFloats();
       c0 = a0.fma(bx, c0);
-      FloatVector a1 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES));
+      FloatVector a1 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES))
+              .reinterpretAsFloats();
       c1 = a1.fma(bx, c1);
-      FloatVector a2 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES));
+      FloatVector a2 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES))
+              .reinterpretAsFloats();
       c2 = a2.fma(bx, c2);
-      FloatVector a3 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES));
+      FloatVector a3 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES))
+              .reinterpretAsFloats();
       c3 = a3.fma(bx, c3);
-      FloatVector a4 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES));
+      FloatVector a4 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES))
+              .reinterpretAsFloats();
       c4 = a4.fma(bx, c4);
-      FloatVector a5 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES));
+      FloatVector a5 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES))
+              .reinterpretAsFloats();
       c5 = a5.fma(bx, c5);
-      FloatVector a6 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES));
+      FloatVector a6 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES))
+              .reinterpretAsFloats();
       c6 = a6.fma(bx, c6);
-      FloatVector a7 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES));
+      FloatVector a7 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES))
+              .reinterpretAsFloats();
       c7 = a7.fma(bx, c7);
     }
     c0.intoMemorySegment(c, cAt, ORDER);
@@ -297,17 +341,28 @@ final class FloatTile implements GemmTile {
     FloatVector c5 = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
       FloatVector bx = FloatVector.fromMemorySegment(S, b, bAt + p * VECTOR_BYTES, ORDER);
-      FloatVector a0 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES)));
+      FloatVector a0 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES))).reinterpretAsFloats();
       c0 = a0.fma(bx, c0);
-      FloatVector a1 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES));
+      FloatVector a1 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES))
+              .reinterpretAsFloats();
       c1 = a1.fma(bx, c1);
-      FloatVector a2 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES));
+      FloatVector a2 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES))
+              .reinterpretAsFloats();
       c2 = a2.fma(bx, c2);
-      FloatVector a3 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES));
+      FloatVector a3 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES))
+              .reinterpretAsFloats();
       c3 = a3.fma(bx, c3);
-      FloatVector a4 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES));
+      FloatVector a4 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES))
+              .reinterpretAsFloats();
       c4 = a4.fma(bx, c4);
-      FloatVector a5 = FloatVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES));
+      FloatVector a5 =
+          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES))
+              .reinterpretAsFloats();
       c5 = a5.fma(bx, c5);
     }
     c0.intoMemorySegment(c, cAt, ORDER);

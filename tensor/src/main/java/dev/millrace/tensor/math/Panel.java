@@ -63,6 +63,32 @@ final class Panel {
     }
   }
 
+  /** Copies whole rows of floats into panels side by side, each two vectors wide. */
+  static void rows(
+      MemorySegment from,
+      long at,
+      long stride,
+      int depth,
+      int panels,
+      MemorySegment to,
+      long toAt,
+      long panelBytes) {
+    long v = S.vectorByteSize();
+    for (int p = 0; p < depth; p += 8) {
+      int n = Math.min(8, depth - p);
+      for (int j = 0; j < panels; j++) {
+        long f = at + p * stride + 2 * v * j;
+        long t = toAt + j * panelBytes + 2 * v * p;
+        for (long i = 0; i < n; i++) {
+          FloatVector x = FloatVector.fromMemorySegment(S, from, f + i * stride, ORDER);
+          FloatVector y = FloatVector.fromMemorySegment(S, from, f + i * stride + v, ORDER);
+          x.intoMemorySegment(to, t + i * 2 * v, ORDER);
+          y.intoMemorySegment(to, t + i * 2 * v + v, ORDER);
+        }
+      }
+    }
+  }
+
   private static void vectors(
       MemorySegment from,
       long at,

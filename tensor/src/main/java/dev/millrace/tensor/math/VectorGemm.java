@@ -15,13 +15,13 @@ import java.lang.foreign.MemorySegment;
  * A, those of B, and a tile for results that do not fill one.
  */
 final class VectorGemm {
-  /** Depth of a block: a panel of B of this depth stays in the first cache. */
+  /** Depth of a block: a panel of A of this depth stays in the first cache. */
   private static final int DEPTH = 256;
 
-  /** Panels of A in a block, which stays in the second cache. */
+  /** Panels of A in a block. */
   private static final int A_PANELS = 16;
 
-  /** Panels of B in a block. */
+  /** Panels of B in a block, which stays in the second cache. */
   private static final int B_PANELS = 16;
 
   /** Up to so many columns, dot products beat tiles that would be mostly empty. */
@@ -209,6 +209,18 @@ final class VectorGemm {
   private void packB(int p, int d, int j, int cols) {
     long stride = (long) g.ldb() * bytes;
     int width = 2 * tile.lanes();
+    if (!g.transB() && bytes == 4 && cols % width == 0) {
+      Panel.rows(
+          b,
+          p * stride + (long) j * bytes,
+          stride,
+          d,
+          cols / width,
+          scratch,
+          panelB(0),
+          depth * width * 4L);
+      return;
+    }
     for (int jj = 0; jj < cols; jj += width) {
       long at =
           g.transB() ? (j + jj) * stride + (long) p * bytes : p * stride + (long) (j + jj) * bytes;
@@ -218,16 +230,17 @@ final class VectorGemm {
     }
   }
 
+  /** Row by row, so that C, which may be large, is gone through in the order of its memory. */
   private void tiles(int d, int i, int rows, int j, int cols, boolean add) {
     long stride = (long) g.ldc() * bytes;
     int height = tile.rows();
     int lanes = tile.lanes();
     long tileStride = 2L * lanes * bytes;
-    for (int jj = 0; jj < cols; jj += 2 * lanes) {
-      int w = Math.min(2 * lanes, cols - jj);
-      boolean wide = w > lanes;
-      for (int ii = 0; ii < rows; ii += height) {
-        int h = Math.min(height, rows - ii);
+    for (int ii = 0; ii < rows; ii += height) {
+      int h = Math.min(height, rows - ii);
+      for (int jj = 0; jj < cols; jj += 2 * lanes) {
+        int w = Math.min(2 * lanes, cols - jj);
+        boolean wide = w > lanes;
         long at = (i + ii) * stride + (long) (j + jj) * bytes;
         if (h == height && w % lanes == 0 && !add) {
           tile.multiply(d, scratch, panelA(ii), scratch, panelB(jj), c, at, stride, wide);
