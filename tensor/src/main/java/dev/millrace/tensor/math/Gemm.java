@@ -120,17 +120,8 @@ public record Gemm(
       long aAt = a.address() + 4L * i0 * (transA ? 1 : lda);
       long bAt = b.address() + 4L * j0 * (transB ? ldb : 1);
       long cAt = c.address() + 4L * ((long) i0 * ldc + j0);
-      int rows = i1 - i0;
-      int cols = j1 - j0;
-      if (!accumulate && rows > 1 && cols > 1 && OneDnnMatMul.isWorthIt(this)) {
-        OneDnnPrimitive compiled =
-            OneDnnMatMul.of(new Gemm(type, transA, transB, rows, cols, k, lda, ldb, ldc));
-        if (compiled != null) {
-          compiled.run(aAt, bAt, cAt);
-          return;
-        }
-      }
-      OneDnn.sgemm(transA, transB, rows, cols, k, aAt, lda, bAt, ldb, accumulate ? 1 : 0, cAt, ldc);
+      Gemm part = new Gemm(type, transA, transB, i1 - i0, j1 - j0, k, lda, ldb, ldc);
+      OneDnnGemm.multiply(part, aAt, bAt, cAt, accumulate);
     } else {
       VectorGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
     }

@@ -40,11 +40,7 @@ class GemmTest {
     SplittableRandom random = new SplittableRandom(8);
     for (int i = 0; i < 40; i++) {
       Gemm g = randomGemm(type, random);
-      check(
-          g,
-          random,
-          (gemm, a, b, c, add) ->
-              VectorGemm.multiply(gemm, a, b, c, add, 0, gemm.m(), 0, gemm.n()));
+      check(g, random, GemmTest::withVectors);
     }
   }
 
@@ -59,6 +55,51 @@ class GemmTest {
         check(Gemm.of(DType.DOUBLE, transA, transB, 150, 160, 100), random, Gemm::multiply);
       }
     }
+  }
+
+  @Test
+  void matricesLargerThanTheCacheEqualTheReference() {
+    SplittableRandom random = new SplittableRandom(10);
+    for (boolean transA : new boolean[] {false, true}) {
+      check(Gemm.of(DType.FLOAT, transA, false, 2, 1000, 1100), random, Gemm::multiply);
+      check(Gemm.of(DType.FLOAT, transA, transA, 1100, 1000, 2), random, Gemm::multiply);
+    }
+  }
+
+  @Test
+  void vectorProductsOfWholePanelsEqualTheReference() {
+    SplittableRandom random = new SplittableRandom(11);
+    for (boolean transA : new boolean[] {false, true}) {
+      for (boolean transB : new boolean[] {false, true}) {
+        check(Gemm.of(DType.FLOAT, transA, transB, 17, 32, 260), random, GemmTest::withVectors);
+        check(Gemm.of(DType.FLOAT, transA, transB, 9, 544, 20), random, GemmTest::withVectors);
+      }
+    }
+  }
+
+  @Test
+  void vectorProductsPassOnWhatIsNotANumber() {
+    for (int n : new int[] {1, 10, 40}) {
+      Tensor a = Matrices.random(DType.FLOAT, new Random(1), 9, 33);
+      Tensor b = Matrices.random(DType.FLOAT, new Random(2), 33, n);
+      a.setDouble(3 * 33 + 32, Double.NaN);
+      a.setDouble(5 * 33, Double.POSITIVE_INFINITY);
+      Tensor c = Tensor.allocate(DType.FLOAT, Shape.of(9, n));
+      withVectors(
+          Gemm.of(DType.FLOAT, false, false, 9, n, 33), a.data(), b.data(), c.data(), false);
+      for (int i = 0; i < 9; i++) {
+        for (int j = 0; j < n; j++) {
+          double x = c.doubleAt((long) i * n + j);
+          assertEquals(i == 3, Double.isNaN(x), i + "," + j);
+          assertEquals(i == 5, Double.isInfinite(x), i + "," + j);
+        }
+      }
+    }
+  }
+
+  private static void withVectors(
+      Gemm g, MemorySegment a, MemorySegment b, MemorySegment c, boolean add) {
+    VectorGemm.multiply(g, a, b, c, add, 0, g.m(), 0, g.n());
   }
 
   @Test
