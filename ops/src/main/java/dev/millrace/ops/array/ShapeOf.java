@@ -1,6 +1,7 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.KernelContext;
@@ -84,6 +85,17 @@ public final class ShapeOf {
   /** The dimensions of {@code x}: a constant if they are known already, else a Shape. */
   public static Output known(Scope scope, Output x) {
     return x.shape().isKnown() && fits(x.shape()) ? Const.dims(scope, x.shape()) : of(scope, x);
+  }
+
+  /** Whether {@code dims} is surely the dimensions of {@code x}, whatever they turn out to be. */
+  public static boolean isShapeOf(Output dims, Output x) {
+    Node n = dims.node();
+    if (n.op() == OP || n.op() == N) {
+      return n.input(dims.index()) == x;
+    }
+    return n.op() == Const.OP
+        && x.shape().isKnown()
+        && Axis.shape(n.tensorAttr("value")).equals(x.shape());
   }
 
   /** The number of elements of {@code x} as an int32 scalar. */

@@ -22,6 +22,15 @@ import java.util.List;
  * by the images and by the filter.
  */
 public final class Convolution {
+  private static final List<String> SETTINGS =
+      List.of(
+          "strides",
+          "use_cudnn_on_gpu",
+          "padding",
+          "explicit_paddings",
+          "data_format",
+          "dilations");
+
   private static final String TYPES = "T: {half, bfloat16, float, double, int32}";
 
   public static final Op OP =
@@ -94,6 +103,11 @@ public final class Convolution {
         .output();
   }
 
+  /** Whether two nodes, forwards or backwards, move their filters over images alike. */
+  static boolean haveSameSettings(Node a, Node b) {
+    return SETTINGS.stream().allMatch(s -> a.attr(s).equals(b.attr(s)));
+  }
+
   /** Adds the attributes that all convolutions have. */
   static Op.Builder settings(Op.Builder b) {
     return b.attr("strides: list(int)")
@@ -118,14 +132,7 @@ public final class Convolution {
     for (Output in : inputs) {
       b.input(in);
     }
-    for (String a :
-        List.of(
-            "strides",
-            "use_cudnn_on_gpu",
-            "padding",
-            "explicit_paddings",
-            "data_format",
-            "dilations")) {
+    for (String a : SETTINGS) {
       b.attr(a, g.node().attr(a));
     }
     return b.add().output();
@@ -140,7 +147,7 @@ public final class Convolution {
     return output(w, images, filter);
   }
 
-  private static Shape output(ImageWindow w, Shape input, Shape filter) {
+  static Shape output(ImageWindow w, Shape input, Shape filter) {
     checkDepth(input.dim(w.channelAxis()), filter);
     return w.image(
         input.dim(0),
@@ -219,7 +226,7 @@ public final class Convolution {
     };
   }
 
-  private static ChannelGroups groups(ImageWindow w, DType type, Shape input, Shape filter) {
+  static ChannelGroups groups(ImageWindow w, DType type, Shape input, Shape filter) {
     if (input.rank() != 4 || filter.rank() != 4) {
       throw MillraceException.invalid(
           "input and filter must be 4-dimensional; they are %s and %s.", input, filter);
@@ -245,7 +252,7 @@ public final class Convolution {
     return new ChannelGroups(each, count);
   }
 
-  private static void checkBackprop(ImageWindow w, Shape input, Shape filter, Shape dy) {
+  static void checkBackprop(ImageWindow w, Shape input, Shape filter, Shape dy) {
     Shape needed = output(w, input, filter);
     if (!needed.equals(dy)) {
       throw MillraceException.invalid(

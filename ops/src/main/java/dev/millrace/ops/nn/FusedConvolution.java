@@ -5,12 +5,14 @@ import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.op.Fusion.Fused;
+import dev.millrace.graph.op.Fusion.Readers;
 import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.ChannelBias;
+import dev.millrace.tensor.math.ConvLayer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +36,7 @@ final class FusedConvolution {
   private FusedConvolution() {}
 
   /** Matches {@code Relu(BiasAdd(Conv2D))} and {@code BiasAdd(Conv2D)}. */
-  static Fused match(Node last) {
+  static Fused match(Node last, Readers readers) {
     boolean relu = last.op() == Activations.RELU;
     Node bias = relu ? last.input(0).node() : last;
     if (bias.op() != BiasAdd.OP || !bias.stringAttr("data_format").equals("NHWC")) {
@@ -57,14 +59,27 @@ final class FusedConvolution {
     ImageWindow w = Convolution.prepared(node);
     boolean relu = node.booleanAttr("relu");
     return c -> {
+      Tensor x = c.input(0);
+      Tensor filter = c.input(1);
       Tensor bias = c.input(2);
-      if (bias.shape().rank() != 1 || bias.elements() != c.input(1).shape().dim(-1)) {
-        throw MillraceException.invalid(
-            "Must provide as many biases as there are filters: bias is %s, filter is %s.",
-            bias.shape(), c.input(1).shape());
+      checkBias(bias, filter);
+      ChannelGroups groups = Convolution.groups(w, x.dtype(), x.shape(), filter.shape());
+      Tensor y = c.allocate(0, Convolution.output(w, x.shape(), filter.shape()));
+      ConvLayer layer = new ConvLayer(groups.each(), relu, null);
+      if (groups.count() == 1 && layer.isSupported()) {
+        layer.forward(x.data(), filter.data(), bias.data(), y.data(), null);
+      } else {
+        groups.forward(x, filter, y);
+        ChannelBias.add(y, bias, relu, y);
       }
-      Tensor y = Convolution.convolve(c, w);
-      ChannelBias.add(y, bias, relu, y);
     };
+  }
+
+  static void checkBias(Tensor bias, Tensor filter) {
+    if (bias.shape().rank() != 1 || bias.elements() != filter.shape().dim(-1)) {
+      throw MillraceException.invalid(
+          "Must provide as many biases as there are filters: bias is %s, filter is %s.",
+          bias.shape(), filter.shape());
+    }
   }
 }

@@ -6,6 +6,7 @@ import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.op.Fusion.Fused;
+import dev.millrace.graph.op.Fusion.Readers;
 import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
@@ -63,7 +64,7 @@ public final class FusedMatMul {
   /**
    * Matches {@code Relu(bias)} and {@code bias}, a bias added to a product in one of three ways.
    */
-  static Fused match(Node last) {
+  static Fused match(Node last, Readers readers) {
     boolean relu = last.op() == Activations.RELU;
     Node sum = relu ? last.input(0).node() : last;
     if (!SUMS.contains(sum.op().name())) {

@@ -51,7 +51,12 @@ public final class NnOps {
 
   /** Groups of these ops that are run as one. */
   public static final List<Fusion> FUSIONS =
-      List.of(FusedConvolution::match, FusedMatMul::match, Pool::matchGradientOfRelu);
+      List.of(
+          ConvolutionLayer::match,
+          ConvolutionLayer::matchGradient,
+          FusedConvolution::match,
+          FusedMatMul::match,
+          Pool::matchGradientOfRelu);
 
   private NnOps() {}
 }

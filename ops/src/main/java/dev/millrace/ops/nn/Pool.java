@@ -6,6 +6,7 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.Fusion.Fused;
+import dev.millrace.graph.op.Fusion.Readers;
 import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Kernel;
@@ -193,7 +194,7 @@ public final class Pool {
   }
 
   /** A pooling of images of some shape, worked out once per node but for that shape. */
-  private record Plan(ImageWindow window, long[] size) {
+  record Plan(ImageWindow window, long[] size) {
     static Plan of(Node node) {
       ImageWindow w = ImageWindow.of(node);
       w.requireChannelsLast(node);
@@ -245,7 +246,7 @@ public final class Pool {
    * Matches the gradient of a relu whose output goes through MaxPool: what is cut off there is cut
    * off here, before the gradient is spread over the images.
    */
-  static Fused matchGradientOfRelu(Node last) {
+  static Fused matchGradientOfRelu(Node last, Readers readers) {
     if (last.op() != Activations.RELU_GRAD) {
       return null;
     }

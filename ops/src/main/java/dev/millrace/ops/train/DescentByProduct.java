@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.op.Fusion.Fused;
+import dev.millrace.graph.op.Fusion.Readers;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Variable;
@@ -45,7 +46,7 @@ final class DescentByProduct {
   }
 
   /** Matches {@code ApplyGradientDescent(var, alpha, MatMul(a, b))} and its resource form. */
-  static Fused match(Node last) {
+  static Fused match(Node last, Readers readers) {
     boolean resource = last.op().name().equals("ResourceApplyGradientDescent");
     if (!resource && !last.op().name().equals("ApplyGradientDescent")) {
       return null;

@@ -70,7 +70,7 @@ public final class Fuser {
       return false;
     }
     for (Fusion fusion : fusions) {
-      Fused f = fusion.match(last);
+      Fused f = fusion.match(last, n -> readers.get(n.id()));
       if (f != null && isAllowed(last, f)) {
         fused[last.id()] = f;
         f.absorbed().forEach(n -> unit[n.id()] = last.id());
@@ -87,15 +87,29 @@ public final class Fuser {
       if (unit[n.id()] != n.id()
           || fused[n.id()] != null
           || !n.device().equals(last.device())
-          || !group.containsAll(readers.get(n.id()))) {
+          || !isHidden(n, group, f.exposed())) {
         return false;
       }
     }
-    return !reachesBack(group, new HashSet<>(f.absorbed()));
+    return !reachesBack(group);
   }
 
-  /** Whether something the group needs, other than itself, needs one of {@code absorbed}. */
-  private boolean reachesBack(Set<Node> group, Set<Node> absorbed) {
+  /** Whether those outside the group read nothing of {@code n} but what is exposed. */
+  private boolean isHidden(Node n, Set<Node> group, List<Output> exposed) {
+    for (Node reader : readers.get(n.id())) {
+      if (!group.contains(reader)) {
+        for (Output in : reader.inputs()) {
+          if (in.node() == n && !exposed.contains(in)) {
+            return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+
+  /** Whether something the group needs, other than itself, needs one of the group. */
+  private boolean reachesBack(Set<Node> group) {
     boolean[] seen = new boolean[nodes.size()];
     Deque<Node> open = new ArrayDeque<>();
     for (Node n : group) {
@@ -103,7 +117,7 @@ public final class Fuser {
     }
     while (!open.isEmpty()) {
       Node n = open.pop();
-      if (absorbed.contains(n)) {
+      if (group.contains(n)) {
         return true;
       }
       int u = unit[n.id()];
@@ -164,6 +178,7 @@ public final class Fuser {
 
   private Graph rebuild() {
     Map<Integer, Node> copies = new HashMap<>();
+    Map<Output, Output> outputs = new HashMap<>();
     for (int u : order()) {
       Node n = nodes.get(u);
       Fused f = fused[u];
@@ -177,7 +192,7 @@ public final class Fuser {
       }
       List<Output> inputs = new ArrayList<>();
       for (Output in : f == null ? n.inputs() : f.inputs()) {
-        inputs.add(copies.get(in.node().id()).output(in.index()));
+        inputs.add(outputs.get(in));
       }
       Node copy =
           out.add(
@@ -187,9 +202,15 @@ public final class Fuser {
               f == null ? n.attrs() : f.attrs(),
               inputs,
               List.copyOf(controls));
-      for (int i = 0; i < n.outputCount(); i++) {
-        if (n.output(i).shape().isCompatibleWith(copy.output(i).shape())) {
-          copy.output(i).refineShape(n.output(i).shape());
+      List<Output> stoodFor = new ArrayList<>(n.outputs());
+      if (f != null) {
+        stoodFor.addAll(f.exposed());
+      }
+      for (int i = 0; i < stoodFor.size(); i++) {
+        Output original = stoodFor.get(i);
+        outputs.put(original, copy.output(i));
+        if (original.shape().isCompatibleWith(copy.output(i).shape())) {
+          copy.output(i).refineShape(original.shape());
         }
       }
       copies.put(u, copy);

@@ -123,7 +123,10 @@ class FuserTest {
     assertTrue(
         fusedOps.containsAll(
             Set.of(
-                "_ConvolutionWithBias", "_FusedMatMul", "_MaxPoolReluGrad", "_DescentByProduct")),
+                "_ConvolutionLayer",
+                "_ConvolutionLayerGradient",
+                "_FusedMatMul",
+                "_DescentByProduct")),
         fusedOps::toString);
     assertEquals(
         Set.of(), plainOps.stream().filter(o -> o.contains("Fused")).collect(Collectors.toSet()));

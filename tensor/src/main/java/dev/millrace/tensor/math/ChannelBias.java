@@ -8,7 +8,10 @@ import static dev.millrace.tensor.math.Formula.number;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Adds one number per channel to values whose channels come last, and cuts off what is below zero
@@ -21,6 +24,8 @@ public final class ChannelBias {
   private static final Recipe ADD_RELU =
       Recipe.map(2, choose(X.plus(Y).is(VectorOperators.LE, 0), number(0), X.plus(Y)));
   private static final double[] NONE = {};
+  private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
+  private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
 
   /** Rows shorter than this are added several at a time. */
   private static final long SHORT_ROW = 512;
@@ -57,6 +62,25 @@ public final class ChannelBias {
       repeated.release();
       from.release();
       to.release();
+    }
+  }
+
+  /** The same for floats in place, on the calling thread; channels must fill whole vectors. */
+  static void addHere(MemorySegment values, MemorySegment bias, int channels, boolean relu) {
+    long rowBytes = 4L * channels;
+    long bytes = values.byteSize();
+    for (long c = 0; c < rowBytes; c += S.vectorByteSize()) {
+      FloatVector b = FloatVector.fromMemorySegment(S, bias, c, LE);
+      if (relu) {
+        for (long at = c; at < bytes; at += rowBytes) {
+          FloatVector y = FloatVector.fromMemorySegment(S, values, at, LE).add(b);
+          y.blend(0f, y.compare(VectorOperators.LE, 0f)).intoMemorySegment(values, at, LE);
+        }
+      } else {
+        for (long at = c; at < bytes; at += rowBytes) {
+          FloatVector.fromMemorySegment(S, values, at, LE).add(b).intoMemorySegment(values, at, LE);
+        }
+      }
     }
   }
 

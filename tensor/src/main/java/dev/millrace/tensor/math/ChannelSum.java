@@ -95,6 +95,11 @@ public final class ChannelSum {
     return r;
   }
 
+  /** Adds the floats of {@code x}, channels last, to the sums of the channels. */
+  static void addHere(MemorySegment x, MemorySegment sums, int channels) {
+    addColumns(x, 0, x.byteSize() / Float.BYTES, sums, 0, channels);
+  }
+
   /** Adds some whole rows to sums that stand side by side. */
   private interface Columns {
     void add(long start, long count, MemorySegment sums, long sumsAt, int width);

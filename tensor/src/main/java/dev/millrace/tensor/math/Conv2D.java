@@ -97,9 +97,7 @@ public record Conv2D(
 
   private void run(
       ConvResult result, MemorySegment input, MemorySegment filter, MemorySegment output) {
-    checkSize("input", input, inputElements());
-    checkSize("filter", filter, filterElements());
-    checkSize("output", output, outputElements());
+    checkSizes(input, filter, output);
     if (inputElements() == 0 || filterElements() == 0 || outputElements() == 0) {
       (switch (result) {
             case OUTPUT -> output.asSlice(0, outputElements() * type.bytes());
@@ -117,34 +115,21 @@ public record Conv2D(
   /** Spreads the images over the threads. Each sums a gradient of the filter of its own. */
   private void split(
       ConvResult result, MemorySegment input, MemorySegment filter, MemorySegment output) {
-    long work = outputElements() * rows.size() * columns.size() * (channels / groups);
-    int pieces = (int) Math.min(Math.min(batch, Parallel.threads()), work / MIN_WORK + 1);
-    if (pieces == 1) {
-      images(result, batch, input, filter, output, true);
-      return;
-    }
-    long filterBytes = filterElements() * type.bytes();
-    Buffer others =
-        result == ConvResult.FILTER
-            ? BufferPool.shared().allocate((pieces - 1) * filterBytes)
-            : null;
+    int pieces = pieces();
+    Buffer others = result == ConvResult.FILTER ? otherFilters(pieces) : null;
     try {
       Parallel.run(
           pieces,
           1,
           (from, to) -> {
             for (int p = (int) from; p < to; p++) {
-              int first = (int) ((long) batch * p / pieces);
-              int images = (int) ((long) batch * (p + 1) / pieces) - first;
-              images(
-                  result,
-                  images,
-                  part(input, inputElements() / batch, first, images),
-                  others == null || p == 0
-                      ? filter
-                      : others.memory().asSlice((p - 1) * filterBytes, filterBytes),
-                  part(output, outputElements() / batch, first, images),
-                  false);
+              int first = firstImage(p, pieces);
+              int images = firstImage(p + 1, pieces) - first;
+              MemorySegment own = others == null ? filter : ownFilter(p, filter, others);
+              try (ConvRuns runs = runs(result, images, own, pieces == 1)) {
+                runs.run(inputs(input, first, images), outputs(output, first, images));
+                runs.finish();
+              }
             }
           });
       if (others != null) {
@@ -157,32 +142,62 @@ public record Conv2D(
     }
   }
 
-  private MemorySegment part(MemorySegment s, long elementsPerImage, int first, int images) {
+  /** How many threads to spread the images over. */
+  int pieces() {
+    long work = outputElements() * rows.size() * columns.size() * (channels / groups);
+    return (int) Math.min(Math.min(batch, Parallel.threads()), work / MIN_WORK + 1);
+  }
+
+  /** The first image of a piece, or behind the last one. */
+  int firstImage(int piece, int pieces) {
+    return (int) ((long) batch * piece / pieces);
+  }
+
+  /** Room for the gradients of the filter that all pieces but the first compute; may be null. */
+  Buffer otherFilters(int pieces) {
+    return pieces == 1
+        ? null
+        : BufferPool.shared().allocate((pieces - 1) * filterElements() * type.bytes());
+  }
+
+  /** Where a piece puts its gradient of the filter. */
+  MemorySegment ownFilter(int piece, MemorySegment filter, Buffer others) {
+    long bytes = filterElements() * type.bytes();
+    return piece == 0 ? filter : others.memory().asSlice((piece - 1) * bytes, bytes);
+  }
+
+  /** Some of the images at {@code input}. */
+  MemorySegment inputs(MemorySegment input, int first, int images) {
+    return slice(input, (long) height * width * channels, first, images);
+  }
+
+  /** The output for some of the images at {@code output}. */
+  MemorySegment outputs(MemorySegment output, int first, int images) {
+    return slice(output, (long) outputHeight() * outputWidth() * filters, first, images);
+  }
+
+  private MemorySegment slice(MemorySegment s, long elementsPerImage, int first, int images) {
     long bytes = elementsPerImage * type.bytes();
     return s.asSlice(first * bytes, images * bytes);
   }
 
-  /** Computes some of the images. {@code alone}: there is nothing else for other threads to do. */
-  private void images(
-      ConvResult result,
-      int images,
-      MemorySegment input,
-      MemorySegment filter,
-      MemorySegment output,
-      boolean alone) {
+  /**
+   * Prepares to compute lots of {@code images} images with one filter, on the calling thread.
+   * {@code alone}: there is nothing else for other threads to do.
+   */
+  ConvRuns runs(ConvResult result, int images, MemorySegment filter, boolean alone) {
     Conv2D part = images == batch ? this : with(type, images);
     if (type == DType.FLOAT && OneDnn.isAvailable()) {
       OneDnnConv compiled = OneDnnConv.of(part, result);
       if (compiled != null) {
-        compiled.run(input.address(), filter.address(), output.address());
-        return;
+        return compiled.runs(filter);
       }
     }
-    MatrixConv.run(part, result, input, filter, output, alone);
+    return MatrixConv.runs(part, result, filter, alone);
   }
 
   /** Adds {@code n} arrays as large as the filter to it, in order. */
-  private void add(int n, MemorySegment others, MemorySegment filter) {
+  void add(int n, MemorySegment others, MemorySegment filter) {
     GemmTile tile = GemmTile.of(type);
     Parallel.run(
         filterElements(),
@@ -224,16 +239,22 @@ public record Conv2D(
     }
   }
 
-  private long inputElements() {
+  long inputElements() {
     return (long) batch * height * width * channels;
   }
 
-  private long filterElements() {
+  long filterElements() {
     return (long) rows.size() * columns.size() * (channels / groups) * filters;
   }
 
-  private long outputElements() {
+  long outputElements() {
     return (long) batch * outputHeight() * outputWidth() * filters;
+  }
+
+  void checkSizes(MemorySegment input, MemorySegment filter, MemorySegment output) {
+    checkSize("input", input, inputElements());
+    checkSize("filter", filter, filterElements());
+    checkSize("output", output, outputElements());
   }
 
   private void checkSize(String name, MemorySegment s, long elements) {

@@ -126,6 +126,53 @@ public record ImagePool(
     return c;
   }
 
+  /** Whether floats can be pooled by {@link #maxHere} and {@link #maxGradientHere}. */
+  boolean isVectorial() {
+    return channels % L == 0;
+  }
+
+  /** The same for another number of images. */
+  ImagePool of(int images) {
+    return new ImagePool(images, height, width, channels, rows, columns);
+  }
+
+  /** {@link #max} of floats on the calling thread. */
+  void maxHere(MemorySegment x, MemorySegment y) {
+    if (PoolByTwo.fits(this)) {
+      PoolByTwo.max(this, x, y);
+      return;
+    }
+    long out = 0;
+    for (int image = 0; image < batch; image++) {
+      for (int i = 0; i < outputHeight(); i++) {
+        for (int j = 0; j < outputWidth(); j++, out += channels) {
+          maxVectors(x, y, image, place(i, j), out);
+        }
+      }
+    }
+  }
+
+  /** {@link #maxGradient} of floats behind a relu on the calling thread. */
+  void maxGradientHere(MemorySegment x, MemorySegment y, MemorySegment dy, MemorySegment dx) {
+    if (PoolByTwo.fits(this)) {
+      PoolByTwo.gradientOfRelu(this, x, y, dy, dx);
+      return;
+    }
+    boolean tiled = isTiled();
+    if (!tiled) {
+      dx.fill((byte) 0);
+    }
+    MemorySegment[] s = {x, y, dy, dx};
+    long out = 0;
+    for (int image = 0; image < batch; image++) {
+      for (int i = 0; i < outputHeight(); i++) {
+        for (int j = 0; j < outputWidth(); j++, out += channels) {
+          maxGradientVectors(s, true, tiled, image, place(i, j), out);
+        }
+      }
+    }
+  }
+
   /** Where the largest element of a channel is, the first of several. */
   private long argMax(Tensor x, int image, Place p, int c) {
     boolean floating = x.dtype().isFloating();

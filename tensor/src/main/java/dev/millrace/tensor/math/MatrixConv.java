@@ -54,24 +54,45 @@ final class MatrixConv {
     return c.rows().size() * c.columns().size() * (c.channels() / c.groups());
   }
 
-  /** Computes float or double images. {@code alone}: products may use other threads. */
-  static void run(
+  /** Prepares to compute float or double images. {@code alone}: products may use other threads. */
+  static ConvRuns runs(Conv2D conv, ConvResult result, MemorySegment filter, boolean alone) {
+    return new ConvRuns() {
+      private boolean add;
+
+      @Override
+      public void run(MemorySegment input, MemorySegment output) {
+        MatrixConv.run(conv, result, input, filter, output, add, alone);
+        if (result == ConvResult.FILTER) {
+          add = true;
+        }
+      }
+
+      @Override
+      public void finish() {}
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  private static void run(
       Conv2D conv,
       ConvResult result,
       MemorySegment input,
       MemorySegment filter,
       MemorySegment output,
+      boolean add,
       boolean alone) {
     if (isPointwise(conv)) {
       int pixels = conv.batch() * conv.height() * conv.width();
-      multiply(conv, 0, result, pixels, input, filter, output, false, alone);
+      multiply(conv, 0, result, pixels, input, filter, output, add, alone);
       return;
     }
     long rowBytes = (long) conv.outputWidth() * patch(conv) * conv.type().bytes();
     int rows = Math.clamp(PATCH_BYTES / rowBytes, 1, conv.outputHeight());
     Buffer scratch = BufferPool.shared().allocate(rows * rowBytes);
     try {
-      new MatrixConv(conv, input, scratch.memory()).run(result, rows, filter, output, alone);
+      new MatrixConv(conv, input, scratch.memory()).run(result, rows, filter, output, add, alone);
     } finally {
       scratch.release();
     }
@@ -84,7 +105,12 @@ final class MatrixConv {
   }
 
   private void run(
-      ConvResult result, int rows, MemorySegment filter, MemorySegment output, boolean alone) {
+      ConvResult result,
+      int rows,
+      MemorySegment filter,
+      MemorySegment output,
+      boolean addAll,
+      boolean alone) {
     long imageBytes = (long) conv.height() * conv.width() * conv.channels() * bytes;
     if (result == ConvResult.INPUT) {
       input.asSlice(0, conv.batch() * imageBytes).fill((byte) 0);
@@ -96,7 +122,7 @@ final class MatrixConv {
         int pixels = height * outputWidth;
         long at = ((long) image * outputHeight + y) * outputRowBytes;
         MemorySegment out = output.asSlice(at, height * outputRowBytes);
-        boolean add = result == ConvResult.FILTER && (image > 0 || y > 0);
+        boolean add = addAll || (result == ConvResult.FILTER && (image > 0 || y > 0));
         for (int group = 0; group < conv.groups(); group++) {
           if (result != ConvResult.INPUT) {
             walk(group, image * imageBytes, y, height, false);

@@ -3,6 +3,7 @@ package dev.millrace.tensor.math;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.BufferPool;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -61,23 +62,71 @@ final class OneDnnConv {
     return found.orElse(null);
   }
 
-  /** Computes one of the arrays at these addresses from the others, on the calling thread. */
-  void run(long inputAt, long filterAt, long outputAt) {
-    Buffer inputCopy = input.allocate();
-    Buffer filterCopy = filter.allocate();
-    Buffer outputCopy = output.allocate();
-    try {
-      primitive.run(
-          input.before(inputAt, inputCopy),
-          filter.before(filterAt, filterCopy),
-          output.before(outputAt, outputCopy));
-      input.after(inputAt, inputCopy);
+  /** Prepares to run with this filter, or to compute its gradient into it. */
+  ConvRuns runs(MemorySegment filter) {
+    return new Runs(filter.address());
+  }
+
+  private final class Runs implements ConvRuns {
+    private final long filterAt;
+    private final Buffer filterCopy = filter.allocate();
+
+    /** Where the primitive finds or leaves the filter. */
+    private final long at;
+
+    /** The gradient of the filter by one more lot of images; null until there is a second. */
+    private Buffer more;
+
+    private boolean first = true;
+
+    Runs(long filterAt) {
+      this.filterAt = filterAt;
+      this.at = filter.before(filterAt, filterCopy);
+    }
+
+    @Override
+    public void run(MemorySegment in, MemorySegment out) {
+      if (!filter.result) {
+        execute(in.address(), at, out.address());
+        return;
+      }
+      if (first) {
+        first = false;
+        execute(in.address(), at, out.address());
+        return;
+      }
+      if (more == null) {
+        more = BufferPool.shared().allocate(filter.bytes);
+      }
+      execute(in.address(), more.memory().address(), out.address());
+      MemorySegment sum = MemorySegment.ofAddress(at).reinterpret(filter.bytes);
+      int floats = Math.toIntExact(filter.bytes / Float.BYTES);
+      FloatTile.INSTANCE.store(more.memory(), 0, 0, sum, 0, 0, 1, floats, true);
+    }
+
+    private void execute(long inputAt, long filterIn, long outputAt) {
+      Buffer inputCopy = input.allocate();
+      Buffer outputCopy = output.allocate();
+      try {
+        primitive.run(
+            input.before(inputAt, inputCopy), filterIn, output.before(outputAt, outputCopy));
+        input.after(inputAt, inputCopy);
+        output.after(outputAt, outputCopy);
+      } finally {
+        Side.release(inputCopy);
+        Side.release(outputCopy);
+      }
+    }
+
+    @Override
+    public void finish() {
       filter.after(filterAt, filterCopy);
-      output.after(outputAt, outputCopy);
-    } finally {
-      Side.release(inputCopy);
+    }
+
+    @Override
+    public void close() {
       Side.release(filterCopy);
-      Side.release(outputCopy);
+      Side.release(more);
     }
   }
 

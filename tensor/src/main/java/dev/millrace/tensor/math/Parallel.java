@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntConsumer;
 
 /**
  * Splits a loop over the compute threads of the process. The calling thread always takes part, so a
@@ -68,10 +69,28 @@ public final class Parallel {
     long pieces = Math.min(t, (n + grain - 1) / grain);
     long each = (n + pieces - 1) / pieces;
     each = (each + grain - 1) / grain * grain;
-    Job job = new Job(n, each, body);
+    share(new Job(n, each, body), (int) pieces);
+  }
+
+  /**
+   * Runs {@code body} for 0..n one by one, each for whoever is free next. For few and long pieces
+   * of work, which a thread that is held up should not keep others waiting for.
+   */
+  public static void each(int n, IntConsumer body) {
+    int t = Math.min(threads, n);
+    if (t <= 1) {
+      for (int i = 0; i < n; i++) {
+        body.accept(i);
+      }
+      return;
+    }
+    share(new Job(n, 1, (from, _) -> body.accept((int) from)), t);
+  }
+
+  private static void share(Job job, int workers) {
     int slot = offer(job);
     if (slot >= 0) {
-      wakeHelpers((int) pieces - 1);
+      wakeHelpers(workers - 1);
     }
     job.work();
     if (slot >= 0) {

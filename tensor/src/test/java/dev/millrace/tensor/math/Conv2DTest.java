@@ -33,7 +33,7 @@ class Conv2DTest {
       check(
           randomConv(type, random),
           random,
-          (c, result, x, w, y) -> MatrixConv.run(c, result, x, w, y, true));
+          (c, result, x, w, y) -> MatrixConv.runs(c, result, w, true).run(x, y));
     }
   }
 

@@ -52,6 +52,17 @@ class ParallelTest {
   }
 
   @Test
+  void eachIndexIsVisitedOnceByWhoeverIsFree() {
+    for (int n : new int[] {0, 1, 2, 3, 17, 1000}) {
+      AtomicIntegerArray visits = new AtomicIntegerArray(n);
+      Parallel.each(n, visits::incrementAndGet);
+      for (int i = 0; i < n; i++) {
+        assertEquals(1, visits.get(i), i + " of " + n);
+      }
+    }
+  }
+
+  @Test
   void rangesDependOnTheNumbersOnly() {
     Set<String> first = ranges();
     for (int i = 0; i < 50; i++) {
