@@ -11,6 +11,7 @@ import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.math.Parallel;
+import dev.millrace.train.PsStrategy;
 import dev.millrace.train.ReplicaDeviceSetter;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.variable.Variables;
@@ -45,7 +46,10 @@ final class PsTask {
       }
       String here = "/job:worker/task:" + task.index();
       Scope scope =
-          Scope.of(StandardOps.newGraph()).withDevice(ReplicaDeviceSetter.of(ps.size(), here));
+          Scope.of(StandardOps.newGraph())
+              .withDevice(
+                  // By turns, all weights would be on one server and all biases on the other.
+                  ReplicaDeviceSetter.of("/job:ps", here, PsStrategy.byBytes(ps.size())));
       RankModel model = RankModel.of(scope, args[0]);
       Node train = new GradientDescent(RATE).minimize(scope, model.loss(), null);
       Node init = Variables.initializer(scope);

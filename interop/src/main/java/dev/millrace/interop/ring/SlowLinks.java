@@ -6,6 +6,7 @@ import dev.millrace.interop.bench.Contender;
 import dev.millrace.interop.bench.Match;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -16,7 +17,10 @@ import java.util.stream.IntStream;
  * Training on hosts with slow links: what overlapping gains, and where the ring and where parameter
  * servers win.
  *
- * <pre>SlowLinks [overlap] [servers] [-Dbench.rate=1gbit] [-Dbench.network=mlp]</pre>
+ * <pre>
+ * SlowLinks [overlap] [servers] [-Dbench.rate=1gbit] [-Dbench.network=mlp]
+ *     [-Dbench.workers=1,2,3,4]
+ * </pre>
  *
  * <p>Needs the right to make network namespaces; says so and ends with code 3 where there is none.
  */
@@ -60,10 +64,15 @@ public final class SlowLinks {
     }
   }
 
+  private static int[] workers(String unlessToldOtherwise) {
+    String list = System.getProperty("bench.workers", unlessToldOtherwise);
+    return Arrays.stream(list.split(",")).mapToInt(Integer::parseInt).toArray();
+  }
+
   // ---- overlap ----
 
   private void overlap() {
-    for (int n : new int[] {2, HOSTS}) {
+    for (int n : workers("2," + HOSTS)) {
       List<Contender> contenders = new ArrayList<>();
       try {
         contenders.add(ring(n, "late"));
@@ -103,21 +112,21 @@ public final class SlowLinks {
         "ring ms",
         "1 ps ms",
         "n ps ms",
-        "bytes per link: ring 2(n-1)/n, 1 ps n, n ps 2(n-1)/n");
-    for (int n = 1; n <= HOSTS; n++) {
+        "bytes through the busiest link, times the model, each way");
+    for (int n : workers("1,2,3,4")) {
       double ring = stepMillis(ring(n, "overlap"));
       double one = stepMillis(parameterServers(1, n));
       double many = n == 1 ? one : stepMillis(parameterServers(n, n));
       System.out.printf(
           Locale.ROOT,
-          "%-8d %12.1f %12.1f %12.1f   ring %.2f, 1 ps %d, n ps %.2f (times the model, each way)%n",
+          "%-8d %12.1f %12.1f %12.1f   ring %.2f, 1 ps %d, n ps %.2f%n",
           n,
           ring,
           one,
           many,
           2.0 * (n - 1) / n,
           n,
-          2.0 * (n - 1) / n);
+          n == 1 ? 1 : 2.0 * (n - 1) / n);
     }
   }
 
