@@ -116,8 +116,11 @@ public final class PythonTensorFlow {
       if (in == null) {
         throw MillraceException.invalid("No script '%s' beside %s.", name, PythonTensorFlow.class);
       }
-      Path file = Files.createTempDirectory("millrace-python-").resolve(name);
+      Path folder = Files.createTempDirectory("millrace-python-");
+      Path file = folder.resolve(name);
       Files.copy(in, file);
+      // Deleted in the reverse order.
+      folder.toFile().deleteOnExit();
       file.toFile().deleteOnExit();
       return file;
     } catch (IOException e) {
@@ -165,8 +168,7 @@ public final class PythonTensorFlow {
         builder.environment().putAll(Map.of("CUDA_VISIBLE_DEVICES", "-1"));
         Process process = builder.start();
         process.getOutputStream().close();
-        if (!process.waitFor(deadline.toMillis(), TimeUnit.MILLISECONDS)) {
-          process.destroyForcibly().waitFor();
+        if (!ended(process, deadline)) {
           throw new MillraceException(
               Code.DEADLINE_EXCEEDED,
               "'%s' took longer than %d s. %s"
@@ -187,6 +189,15 @@ public final class PythonTensorFlow {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new MillraceException(Code.CANCELLED, "Interrupted in " + shown(command), e);
+    }
+  }
+
+  /** Waits for the process; it does not outlive the wait, however that ends. */
+  private static boolean ended(Process process, Duration deadline) throws InterruptedException {
+    try {
+      return process.waitFor(deadline.toMillis(), TimeUnit.MILLISECONDS);
+    } finally {
+      process.destroyForcibly();
     }
   }
 
