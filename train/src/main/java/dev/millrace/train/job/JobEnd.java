@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * How parameter servers learn that the job is over. Each has a queue of strings, {@code
  * millrace_job_end}; every worker's last act is to put its last word into all of them: {@code
  * worker/1 ok}, or {@code worker/1 failed: why}. A parameter server leaves when the chief, worker
- * 0, is done, the others given a moment, and at once when the chief has failed.
+ * 0, is done or has failed, the others given a moment.
  */
 public final class JobEnd {
   /** The name of the queue on each parameter server. */
@@ -36,6 +37,7 @@ public final class JobEnd {
   private static final Logger LOG = LoggerFactory.getLogger(JobEnd.class);
   private static final Duration LAST_WORD = Duration.ofSeconds(10);
   private static final Duration GRACE = Duration.ofSeconds(10);
+  private static final long PAUSE_NANOS = 500_000_000L;
   private static final Duration REPORT = Duration.ofSeconds(60);
 
   private JobEnd() {}
@@ -136,8 +138,18 @@ public final class JobEnd {
         QueueAccess.dequeue(
                 Scope.of(graph).colocatedWith(queue.node()), queue, List.of(DType.STRING))
             .output(0);
-    try (Session session = sessions.open(graph)) {
-      return new Roll(workers, grace).call(session, next);
+    Roll roll = new Roll(workers, grace);
+    while (true) {
+      try (Session session = sessions.open(graph)) {
+        return roll.call(session, next);
+      } catch (MillraceException e) {
+        // The queue outlives a session, as when this process was paused for long.
+        if (e.code() != Code.ABORTED && e.code() != Code.UNAVAILABLE) {
+          throw e;
+        }
+        LOG.warn("Listening anew for the end of the job: {}", e.getMessage());
+        LockSupport.parkNanos(PAUSE_NANOS);
+      }
     }
   }
 
@@ -146,6 +158,7 @@ public final class JobEnd {
     private final boolean[] gone;
     private final Duration grace;
     private long chiefDone;
+    private String failure;
 
     Roll(int workers, Duration grace) {
       this.gone = new boolean[workers];
@@ -157,10 +170,7 @@ public final class JobEnd {
         String word = listen(session, next);
         if (word != null) {
           LOG.info("Last word of {}", word);
-          String failure = hear(word);
-          if (failure != null) {
-            return new Outcome(failure);
-          }
+          hear(word);
         }
         List<String> missing = missing();
         if (gone[0] && (missing.isEmpty() || System.nanoTime() - chiefDone > grace.toNanos())) {
@@ -168,7 +178,7 @@ public final class JobEnd {
             LOG.warn(
                 "The chief is done; {} did not say so within {} s.", missing, grace.toSeconds());
           }
-          return new Outcome(null);
+          return new Outcome(failure);
         }
         if (word == null && !gone[0]) {
           LOG.info("Serving; the job ends when {} are done.", missing);
@@ -196,8 +206,8 @@ public final class JobEnd {
       return grace.toNanos() - (System.nanoTime() - chiefDone);
     }
 
-    /** Notes a last word; gives the cause if it ends the job in failure. */
-    private String hear(String word) {
+    /** Notes a last word; the chief's says how the job ended. */
+    private void hear(String word) {
       int slash = word.indexOf('/');
       int space = word.indexOf(' ');
       int worker = -1;
@@ -208,14 +218,13 @@ public final class JobEnd {
       }
       if (worker < 0 || worker >= gone.length) {
         LOG.warn("'{}' is not a worker's last word; those read 'worker/1 ok'.", word);
-        return null;
+        return;
       }
       gone[worker] = true;
-      if (worker > 0) {
-        return null;
+      if (worker == 0) {
+        chiefDone = System.nanoTime();
+        failure = word.endsWith(" ok") ? null : word;
       }
-      chiefDone = System.nanoTime();
-      return word.endsWith(" ok") ? null : word;
     }
 
     private List<String> missing() {

@@ -1,9 +1,11 @@
 package dev.millrace.train.job;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.array.Const;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
@@ -11,6 +13,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.session.Coordinator;
+import dev.millrace.train.session.SessionFactory;
 import dev.millrace.train.session.SessionRunContext;
 import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.SessionRunValues;
@@ -22,9 +25,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A word by which any task asks all workers of a job to stop, such as when it is told to terminate:
- * each ends after its step, and the chief saves. The word is a variable on the first parameter
- * server that nobody has given a value; a task raises it by giving it one. Workers look twice a
- * second, beside their steps.
+ * each ends after its step, and the chief saves. The chief also says it when it ends, well or not,
+ * so that nobody trains on parameter servers that are about to leave. The word is a variable on the
+ * first parameter server that nobody has given a value; a task raises it by giving it one. Workers
+ * look twice a second, beside their steps.
  *
  * <p>Threading: {@link #raise} may be called by any thread.
  */
@@ -68,17 +72,31 @@ public final class StopRequest implements SessionRunHook {
     clear = scope.node("DestroyResourceOp").input(handle).add();
   }
 
-  /** Asks all workers to stop. */
+  /** Asks all workers to stop: this one for certain, the others as soon as they can be reached. */
   public void raise() {
     seen = true;
     Session s = session;
-    if (s != null) {
+    if (s == null) {
+      return;
+    }
+    try {
       raiseIn(s);
+    } catch (MillraceException e) {
+      // Raised again in the session that takes the place of this one.
+      LOG.warn("The other tasks cannot be asked to stop now: {}", e.getMessage());
     }
   }
 
-  /** Asks all workers to stop, through a session of the caller's on this graph. */
-  public void raiseIn(Session s) {
+  /** Asks all workers of a job to stop, from a task that is none: a parameter server. */
+  public static void raise(OpRegistry registry, SessionFactory sessions) {
+    Graph graph = new Graph(registry);
+    StopRequest request = new StopRequest(Scope.of(graph), "/job:ps/task:0", false);
+    try (Session s = sessions.open(graph)) {
+      request.raiseIn(s);
+    }
+  }
+
+  private void raiseIn(Session s) {
     s.run(Map.of(), List.of(), List.of(raise), LIMIT);
   }
 
@@ -105,6 +123,21 @@ public final class StopRequest implements SessionRunHook {
         // The steps will notice, and know better what to do.
         LOG.debug("Cannot look for a request to stop: {}", e.getMessage());
       }
+    }
+  }
+
+  /** The end of the chief is that of the job. */
+  @Override
+  public void end(Session s) {
+    if (chief) {
+      raiseIn(s);
+    }
+  }
+
+  @Override
+  public void abandon(Session s, MillraceException cause) {
+    if (chief) {
+      raiseIn(s);
     }
   }
 

@@ -11,18 +11,28 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.UUID;
 
 /**
  * The right to save in a folder, which one process at a time has. The system takes it back when the
- * process ends, however it ends.
+ * process ends, however it ends. Its file also names the job, the same for every chief that saves
+ * there.
  */
 final class ChiefLock implements AutoCloseable {
   private static final String NAME = "chief.lock";
+  private static final String JOB = "job ";
 
   private final FileChannel channel;
+  private final String job;
 
-  private ChiefLock(FileChannel channel) {
+  private ChiefLock(FileChannel channel, String job) {
     this.channel = channel;
+    this.job = job;
+  }
+
+  /** The name of the job that saves in the folder. */
+  String job() {
+    return job;
   }
 
   /** Takes the lock; FAILED_PRECONDITION if another chief has it. */
@@ -34,19 +44,20 @@ final class ChiefLock implements AutoCloseable {
           FileChannel.open(
               file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
       if (!tryLock(channel)) {
-        String other = Files.readString(file).strip();
+        String other = Files.readString(file).lines().findFirst().orElse("unknown");
         channel.close();
         throw MillraceException.failedPrecondition(
             "There is another chief (%s) that saves in %s. A job has one chief: end the other"
                 + " process, or give this job a folder of its own.",
             other, folder);
       }
+      String job = jobIn(file);
       channel.truncate(0);
       channel.write(
           ByteBuffer.wrap(
-              ("process " + ProcessHandle.current().pid() + "\n")
+              ("process " + ProcessHandle.current().pid() + "\n" + JOB + job + "\n")
                   .getBytes(StandardCharsets.UTF_8)));
-      return new ChiefLock(channel);
+      return new ChiefLock(channel, job);
     } catch (IOException e) {
       throw new MillraceException(
           Code.PERMISSION_DENIED,
@@ -57,6 +68,15 @@ final class ChiefLock implements AutoCloseable {
               + ". Name another one or change its permissions.",
           e);
     }
+  }
+
+  private static String jobIn(Path file) throws IOException {
+    return Files.readString(file)
+        .lines()
+        .filter(l -> l.startsWith(JOB))
+        .findFirst()
+        .map(l -> l.substring(JOB.length()))
+        .orElseGet(() -> UUID.randomUUID().toString());
   }
 
   private static boolean tryLock(FileChannel channel) throws IOException {

@@ -9,11 +9,13 @@ import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
 import dev.millrace.runtime.exec.StepTrace;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.variable.Variables;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -69,16 +71,20 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       Scope scope, SessionFactory factory, TrainingSettings settings, Scaffold scaffold) {
     ChiefLock lock = null;
     UsualHooks usual = null;
+    MonitoredTrainingSession training;
     try {
       if (settings.chief() && settings.folder() != null) {
         lock = ChiefLock.take(settings.folder());
-        CheckpointFolder.removeLeftOvers(settings.folder());
       }
       settings.hooks().forEach(SessionRunHook::begin);
       Scaffold complete = scaffold.completed(scope, settings.chief() && settings.folder() != null);
       usual = UsualHooks.of(scope.graph(), settings, complete);
       usual.hooks().forEach(SessionRunHook::begin);
       Readiness global = new Readiness(scope.withoutColocation(), Variables.global(scope.graph()));
+      JobMark mark =
+          lock == null
+              ? null
+              : new JobMark(scope, GlobalStep.find(scope.graph()).node(), lock.job());
       SessionStarter starter =
           new SessionStarter(
               scope.graph(),
@@ -86,11 +92,12 @@ public final class MonitoredTrainingSession implements AutoCloseable {
               complete,
               global,
               new SessionStarter.Task(
-                  settings.chief(), settings.chiefName(), settings.folder(), settings.maxWait()));
-      MonitoredTrainingSession training =
-          new MonitoredTrainingSession(settings, usual, starter, lock);
-      training.create(true);
-      return training;
+                  settings.chief(),
+                  settings.chiefName(),
+                  settings.folder(),
+                  mark,
+                  settings.maxWait()));
+      training = new MonitoredTrainingSession(settings, usual, mark, starter, lock);
     } catch (RuntimeException e) {
       if (usual != null) {
         usual.close();
@@ -100,25 +107,63 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       }
       throw e;
     }
+    try {
+      training.create(true);
+      return training;
+    } catch (RuntimeException e) {
+      training.fail(MillraceException.of(e));
+      training.close();
+      throw e;
+    }
   }
 
   private MonitoredTrainingSession(
-      TrainingSettings settings, UsualHooks usual, SessionStarter starter, ChiefLock lock) {
+      TrainingSettings settings,
+      UsualHooks usual,
+      JobMark mark,
+      SessionStarter starter,
+      ChiefLock lock) {
     this.settings = settings;
     this.usual = usual;
     // The usual ones last: what another hook refuses must not be saved.
     this.hooks = new ArrayList<>(settings.hooks());
     hooks.addAll(usual.hooks());
+    if (mark != null) {
+      hooks.add(mark);
+    }
     hooks.sort(Comparator.comparing(SessionRunHook::isLast));
     this.starter = starter;
     this.lock = lock;
     this.watch = new StepWatch(hooks);
   }
 
+  /** Makes a session; again, for as long as may be waited, if a task is lost while hooks begin. */
   private void create(boolean first) {
-    session = first ? starter.first() : starter.again();
+    long end = System.nanoTime() + settings.maxWait().toNanos();
+    boolean fresh = first;
+    while (true) {
+      if (lock != null) {
+        // Of an earlier process, or of a save in the session that was lost.
+        CheckpointFolder.removeLeftOvers(settings.folder());
+      }
+      session = fresh ? starter.first() : starter.again();
+      coordinator = new Coordinator();
+      fresh = false;
+      try {
+        begin();
+        return;
+      } catch (MillraceException e) {
+        closeSession();
+        if (!SessionStarter.isPassing(e) || System.nanoTime() > end) {
+          throw e;
+        }
+        LOG.warn("A task was lost while training began; once more: {}", e.getMessage());
+      }
+    }
+  }
+
+  private void begin() {
     Session mine = session;
-    coordinator = new Coordinator();
     Coordinator ours = coordinator;
     // A thread beside the steps failed: a step that waits for it must not wait for ever.
     ours.onStop(
@@ -278,7 +323,47 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     create(false);
   }
 
+  /** Ends the hooks; from the first that fails, or if training failed, they are abandoned. */
+  private void end() {
+    Iterator<SessionRunHook> left = hooks.iterator();
+    try {
+      while (failure == null && left.hasNext()) {
+        left.next().end(session);
+      }
+    } catch (RuntimeException e) {
+      fail(MillraceException.of(e));
+      throw e;
+    } finally {
+      if (failure != null) {
+        abandon(left);
+      }
+    }
+  }
+
+  /** If the session ended with the training, there is another to say so in. */
+  private void abandon(Iterator<SessionRunHook> left) {
+    if (session == null || coordinator.failure() != null) {
+      closeSession();
+      if (SessionStarter.isPassing(failure)) {
+        LOG.warn("No task can be told of the failure.");
+        return;
+      }
+      session = starter.last();
+      coordinator = new Coordinator();
+    }
+    while (left.hasNext()) {
+      try {
+        left.next().abandon(session, failure);
+      } catch (RuntimeException e) {
+        LOG.warn("A hook could not be ended: {}", e.toString());
+      }
+    }
+  }
+
   private void closeSession() {
+    if (session == null) {
+      return;
+    }
     coordinator.requestStop();
     try {
       session.close();
@@ -290,6 +375,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     } catch (MillraceException e) {
       LOG.debug("A thread beside the steps ended with: {}", e.getMessage());
     }
+    session = null;
   }
 
   /** Ends the hooks unless training failed, and closes the session. */
@@ -300,13 +386,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     }
     closed = true;
     try {
-      if (failure == null) {
-        for (SessionRunHook hook : hooks) {
-          hook.end(session);
-        }
-      } else {
-        hooks.forEach(h -> h.abandon(session, failure));
-      }
+      end();
     } finally {
       watch.close();
       closeSession();

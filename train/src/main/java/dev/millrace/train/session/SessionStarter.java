@@ -29,8 +29,9 @@ final class SessionStarter {
    * Who starts what.
    *
    * @param folder where the checkpoints are; null for none
+   * @param mark by which a chief knows its job again; null for a job without a folder
    */
-  record Task(boolean chief, String chiefName, Path folder, Duration maxWait) {}
+  record Task(boolean chief, String chiefName, Path folder, JobMark mark, Duration maxWait) {}
 
   private final Graph graph;
   private final SessionFactory factory;
@@ -47,7 +48,10 @@ final class SessionStarter {
     this.task = task;
   }
 
-  /** The first session of this process: the chief decides what the variables start with. */
+  /**
+   * The first session of this process: the chief decides what the variables start with. If it is
+   * the second process that is chief of this job, and nothing was lost, they stay as they are.
+   */
   Session first() {
     return start(true);
   }
@@ -55,6 +59,11 @@ final class SessionStarter {
   /** A session in place of one that was lost. Variables that all survived keep their values. */
   Session again() {
     return start(false);
+  }
+
+  /** A session on variables in whatever state they are, to say that training has failed. */
+  Session last() {
+    return factory.open(graph);
   }
 
   private Session start(boolean fresh) {
@@ -91,9 +100,12 @@ final class SessionStarter {
   }
 
   private void prepare(Session session, boolean fresh) {
-    if (!fresh && missing(session).isEmpty()) {
+    if (isOwn(session, fresh) && missing(session).isEmpty()) {
       LOG.info("All variables kept their values; training goes on where it was.");
       return;
+    }
+    if (task.mark != null) {
+      task.mark.clear(session);
     }
     Optional<Path> restored =
         task.folder == null || scaffold.saver() == null
@@ -119,6 +131,14 @@ final class SessionStarter {
           missing.size(),
           some(missing));
     }
+    if (task.mark != null) {
+      task.mark.set(session);
+    }
+  }
+
+  /** Whether variables that have values were given them by this job. */
+  private boolean isOwn(Session session, boolean fresh) {
+    return task.mark == null ? !fresh : task.mark.isSet(session);
   }
 
   private List<String> missing(Session session) {

@@ -8,8 +8,10 @@ import dev.millrace.train.variable.GraphVariable;
  * The nodes of synchronous training beside the train op.
  *
  * @param localInit sets the local step to the global one
- * @param chiefInit prepares accumulators and the count of those who left
+ * @param chiefInit prepares the accumulators, and notes that there is a chief
+ * @param chiefsBefore how many chiefs the token queue has had
  * @param initTokens hands out the tokens for the first step
+ * @param renewTokens hands out tokens to all who may be waiting for those of a lost chief
  * @param sync applies one average and hands out tokens
  * @param cancel closes the token queue, so that nobody waits any more
  * @param staleness how far the global step is ahead of the local one
@@ -20,7 +22,9 @@ record SyncNodes(
     GraphVariable localStep,
     Node localInit,
     Node chiefInit,
+    Output chiefsBefore,
     Node initTokens,
+    Node renewTokens,
     Node sync,
     Node cancel,
     Output staleness,

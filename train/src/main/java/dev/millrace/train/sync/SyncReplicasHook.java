@@ -4,6 +4,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Tensor;
 import dev.millrace.train.session.Coordinator;
 import dev.millrace.train.session.SessionRunArgs;
 import dev.millrace.train.session.SessionRunContext;
@@ -28,6 +29,7 @@ public final class SyncReplicasHook implements SessionRunHook {
   private final boolean chief;
   private final String awaited;
   private final Staleness staleness = new Staleness();
+  private volatile boolean leaving;
 
   SyncReplicasHook(SyncNodes nodes, boolean chief, int aggregated, int total) {
     this.nodes = nodes;
@@ -48,8 +50,12 @@ public final class SyncReplicasHook implements SessionRunHook {
       session.run(nodes.localInit());
       return;
     }
+    long before;
+    try (Tensor t = session.fetch(nodes.chiefsBefore())) {
+      before = t.longValue();
+    }
     session.run(nodes.chiefInit());
-    session.run(nodes.initTokens());
+    session.run(before == 0 ? nodes.initTokens() : nodes.renewTokens());
     coordinator.start("sync_replicas", () -> applyAverages(session, coordinator));
   }
 
@@ -59,7 +65,7 @@ public final class SyncReplicasHook implements SessionRunHook {
         session.run(nodes.sync());
       } catch (MillraceException e) {
         boolean closed = e.code() == Code.CANCELLED || e.code() == Code.OUT_OF_RANGE;
-        if (closed && coordinator.shouldStop()) {
+        if (leaving || closed && coordinator.shouldStop()) {
           return;
         }
         throw e;
@@ -95,6 +101,7 @@ public final class SyncReplicasHook implements SessionRunHook {
   /** The chief frees all who wait; any other worker sees to it that nobody waits for it. */
   private void leave(Session session) {
     LOG.info("This worker's gradients: {}.", staleness);
+    leaving = true;
     try {
       session.run(
           Map.of(),

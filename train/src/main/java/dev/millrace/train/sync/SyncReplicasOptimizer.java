@@ -5,6 +5,7 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.gradient.Grad;
+import dev.millrace.ops.array.Concat;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Fill;
 import dev.millrace.ops.array.Identity;
@@ -12,9 +13,8 @@ import dev.millrace.ops.array.NoOp;
 import dev.millrace.ops.array.Pack;
 import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.ops.math.Cast;
+import dev.millrace.ops.math.Reduction;
 import dev.millrace.ops.queue.QueueAccess;
-import dev.millrace.ops.state.AssignAdd;
-import dev.millrace.ops.state.VariableV2;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -38,8 +38,12 @@ import org.slf4j.LoggerFactory;
  * are spares.
  *
  * <p>Accumulators, token queue and local step are TensorFlow's by name and kind, so its workers can
- * take part, and either side can be the chief. One thing is added: a worker that leaves says so in
- * a variable, and the chief then waits for fewer.
+ * take part, and either side can be the chief. Three queues beside the tokens are added. Their
+ * elements say nothing but are counted: workers that left, so that the chief waits for fewer;
+ * chiefs, so that one that comes after a lost one frees those who wait for its tokens; and, with
+ * spares, gradients that came in time, so that each is answered by one token. A worker that is late
+ * needs none: it goes on at once from where the others are. So there is never a token too many, by
+ * which a fast worker would compute with values it has used already.
  *
  * <p>The train op of {@link #applyGradients} needs the {@link #hook} of this task.
  */
@@ -106,11 +110,14 @@ public final class SyncReplicasOptimizer implements Minimizer {
     Node localInit = localStep.assign(beside, globalStep.read());
     Scope own = scope.withSubScope("sync_replicas");
     Scope onStep = scope.withDevice(globalStep.node().device());
-    Output left =
-        VariableV2.of(
-            onStep.reopened(own.prefix()).withName("left_replicas"), DType.INT32, Shape.scalar());
-    Output required = required(onStep.reopened(own.prefix()), left);
-    Output stale = stale(onStep.reopened(own.prefix()), localStep, globalStep);
+    Scope ownOnStep = onStep.reopened(own.prefix());
+    Tally left = Tally.of(ownOnStep, "sync_left_q");
+    Tally chiefs = Tally.of(ownOnStep, "sync_chief_q");
+    Tally arrived = hasSpares() ? Tally.of(ownOnStep, "sync_arrived_q") : null;
+    Output required = required(ownOnStep, left);
+    Output stale = stale(ownOnStep, localStep, globalStep);
+    Output inTime = hasSpares() ? inTime(ownOnStep, stale) : null;
+    Node before = hasSpares() ? arrived.add(ownOnStep, inTime) : stale.node();
     List<GradientAndVariable> taken = new ArrayList<>();
     List<Accumulator> accumulators = new ArrayList<>();
     List<Node> applied = new ArrayList<>();
@@ -122,8 +129,8 @@ public final class SyncReplicasOptimizer implements Minimizer {
       Accumulator a =
           Accumulator.of(own.withDevice(p.variable().node().device()), p.variable(), p.gradient());
       accumulators.add(a);
-      // Measured first: once all gradients are there, the global step moves on.
-      applied.add(a.apply(stale.node(), localStep.read(), p.gradient()));
+      // Measured and counted first: once all gradients are there, the global step moves on.
+      applied.add(a.apply(before, localStep.read(), p.gradient()));
       taken.add(new GradientAndVariable(a.take(required), p.variable()));
     }
     Node update = optimizer.applyGradients(onStep, taken, globalStep);
@@ -137,23 +144,20 @@ public final class SyncReplicasOptimizer implements Minimizer {
             .attr("shared_name", "sync_token_q")
             .add()
             .output();
-    Output token =
-        QueueAccess.dequeue(
-                onStep.withName("sync_token_q_Dequeue").withControlInputs(applied),
-                queue,
-                List.of(globalStep.dtype()))
-            .output(0);
-    token.refineShape(Shape.scalar());
+    Output token = token(onStep.withControlInputs(applied), queue, inTime, globalStep);
     Node train = localStep.assign(beside, token);
     Output newStep = globalStep.valueAfter(onStep, update);
-    Node sync = enqueue(onStep, queue, newStep, tokens(onStep.withControlInputs(update), left));
+    Output tokens = tokens(onStep.withControlInputs(update), left, arrived);
+    Node sync = enqueue(onStep, queue, newStep, tokens);
     nodes =
         new SyncNodes(
             globalStep,
             localStep,
             localInit,
-            chiefInit(scope, own, onStep, accumulators, localInit, left, globalStep),
+            chiefInit(scope, own, accumulators, localInit, chiefs.add(ownOnStep), globalStep),
+            chiefs.count(ownOnStep),
             initTokens(onStep, queue, globalStep),
+            renewTokens(ownOnStep, queue, left, globalStep),
             sync,
             QueueAccess.close(onStep.withName("sync_token_q_Close"), queue, true),
             stale,
@@ -161,26 +165,63 @@ public final class SyncReplicasOptimizer implements Minimizer {
     return train;
   }
 
+  /** The step to go on with, once this worker may. */
+  private static Output token(Scope s, Output queue, Output inTime, GraphVariable globalStep) {
+    Scope named = s.withName("sync_token_q_Dequeue");
+    List<DType> types = List.of(globalStep.dtype());
+    Output token;
+    if (inTime == null) {
+      token = QueueAccess.dequeue(named, queue, types).output(0);
+    } else {
+      Node none = QueueAccess.dequeueMany(named, queue, inTime, types);
+      Output now = now(s.withControlInputs(none), globalStep);
+      token =
+          Reduction.max(s, Concat.of(s, List.of(none.output(0), Pack.of(s, List.of(now))), 0), 0);
+    }
+    token.refineShape(Shape.scalar());
+    return token;
+  }
+
+  /** 1 if the gradients are not late as far as is known, else 0. */
+  private static Output inTime(Scope s, Output stale) {
+    Output late =
+        Arithmetic.minimum(s, Arithmetic.maximum(s, stale, Const.of(s, 0L)), Const.of(s, 1L));
+    return Cast.of(s, Arithmetic.sub(s, Const.of(s, 1L), late), DType.INT32);
+  }
+
+  private boolean hasSpares() {
+    return replicasToAggregate < totalReplicas;
+  }
+
+  /** How many workers there are. */
+  private Output active(Scope s, Tally left) {
+    return Arithmetic.sub(s, Const.of(s, totalReplicas), left.count(s));
+  }
+
   /** How many gradients to wait for: no more than there are workers left to send them. */
-  private Output required(Scope s, Output left) {
-    Output total = Const.of(s, totalReplicas);
-    Output active = Arithmetic.sub(s, total, Identity.of(s, left));
-    Output most = Arithmetic.minimum(s, Const.of(s, replicasToAggregate), active);
-    return totalReplicas < replicasToAggregate
-        ? Const.of(s, replicasToAggregate)
-        : Arithmetic.maximum(s, most, Const.of(s, 1));
+  private Output required(Scope s, Tally left) {
+    if (totalReplicas < replicasToAggregate) {
+      return Const.of(s, replicasToAggregate);
+    }
+    Output most = Arithmetic.minimum(s, Const.of(s, replicasToAggregate), active(s, left));
+    return Arithmetic.maximum(s, most, Const.of(s, 1));
   }
 
   /**
    * How many tokens to hand out: one for each worker that is there after the step, or each of its
-   * contributions. More would let one of them compute with old values, only to have it dropped.
+   * contributions. More would let one of them compute with old values, only to have it dropped. So
+   * with spares it is one for each gradient that was counted; workers that do not count theirs, as
+   * TensorFlow's, still get as many as were waited for.
    */
-  private Output tokens(Scope s, Output left) {
+  private Output tokens(Scope s, Tally left, Tally arrived) {
     if (totalReplicas < replicasToAggregate) {
       return Const.ints(s, replicasToAggregate);
     }
-    Output active = Arithmetic.sub(s, Const.of(s, totalReplicas), Identity.of(s, left));
-    return Pack.of(s, List.of(Arithmetic.maximum(s, active, Const.of(s, 1))));
+    Output wanted =
+        hasSpares()
+            ? Arithmetic.maximum(s, arrived.take(s), required(s, left))
+            : Arithmetic.maximum(s, active(s, left), Const.of(s, 1));
+    return Pack.of(s, List.of(wanted));
   }
 
   private static Node enqueue(Scope s, Output queue, Output step, Output tokens) {
@@ -200,33 +241,48 @@ public final class SyncReplicasOptimizer implements Minimizer {
         : NoOp.group(s.withName("no_init_tokens"), List.of());
   }
 
+  /**
+   * Tokens for all but this worker, which does not wait. The lost chief may have taken their
+   * gradients and not handed out any. One too many costs a gradient that is dropped.
+   */
+  private Node renewTokens(Scope s, Output queue, Tally left, GraphVariable globalStep) {
+    Output others = Arithmetic.sub(s, active(s, left), Const.of(s, 1));
+    if (totalReplicas < replicasToAggregate) {
+      others = Const.of(s, replicasToAggregate - 1);
+    }
+    Output tokens = Arithmetic.maximum(s, others, Const.of(s, 0));
+    return enqueue(s, queue, globalStep.read(), Pack.of(s, List.of(tokens)));
+  }
+
   private static Node chiefInit(
       Scope scope,
       Scope own,
-      Scope onStep,
       List<Accumulator> accumulators,
       Node localInit,
-      Output left,
+      Node noted,
       GraphVariable globalStep) {
-    List<Node> all = new ArrayList<>(List.of(localInit));
+    List<Node> all = new ArrayList<>(List.of(localInit, noted));
     accumulators.forEach(a -> all.add(a.setGlobalStep(globalStep.read())));
-    all.add(
-        onStep
-            .reopened(own.prefix())
-            .node("Assign")
-            .input(left)
-            .input(Const.of(onStep.reopened(own.prefix()), 0))
-            .add());
     return Group.of(scope.reopened(own.prefix()), "group_deps", all);
   }
 
   /** How many steps the others have made since this worker's token: above 0 it is too late. */
   private static Output stale(Scope s, GraphVariable localStep, GraphVariable globalStep) {
-    Output now =
-        globalStep.isResource()
-            ? globalStep.read()
-            : Identity.of(s.colocatedWith(globalStep.node()), globalStep.handle());
+    Output now = now(s, globalStep);
     return Cast.of(s.withName("staleness"), Arithmetic.sub(s, now, localStep.read()), DType.INT64);
+  }
+
+  /** The global step when this is run, rather than at the beginning of the step. */
+  private static Output now(Scope s, GraphVariable globalStep) {
+    Scope beside = s.colocatedWith(globalStep.node());
+    return globalStep.isResource()
+        ? beside
+            .node("ReadVariableOp")
+            .input(globalStep.handle())
+            .attr("dtype", globalStep.dtype())
+            .add()
+            .output()
+        : Identity.of(beside, globalStep.handle());
   }
 
   /**
@@ -237,11 +293,10 @@ public final class SyncReplicasOptimizer implements Minimizer {
       Scope own,
       Scope onStep,
       List<Accumulator> accumulators,
-      Output left,
+      Tally left,
       Node localInit,
       GraphVariable localStep) {
-    Scope s = onStep.reopened(own.prefix() + "leave/");
-    Node counted = AssignAdd.of(s, left, Const.of(s, 1));
+    Node counted = left.add(onStep.reopened(own.prefix() + "leave/"));
     Scope after = own.reopened(own.prefix() + "leave/").withControlInputs(counted, localInit);
     Output step = Identity.of(after.colocatedWith(localStep.node()), localStep.handle());
     List<Node> zeros = new ArrayList<>();

@@ -82,7 +82,7 @@ class JobEndTest {
   @Test
   void failureOfTheChiefIsTheOutcome() throws Exception {
     try (SmallCluster cluster = new SmallCluster(2, 2)) {
-      var outcomes = serve(cluster, 2, Duration.ofSeconds(60));
+      var outcomes = serve(cluster, 2, Duration.ofMillis(500));
       Worker chief = new Worker(cluster, 0, null);
       assertThrows(
           MillraceException.class,
