@@ -15,12 +15,16 @@ import java.util.concurrent.TimeUnit;
  * on failure, on Ctrl-C, and when it is closed.
  */
 final class LocalCluster implements AutoCloseable {
+  /** How long tasks have to end when one of them failed. */
   private static final long STOP_SECONDS = 5;
+
+  /** How long they have to save the model when this process is told to end. */
+  private static final long SAVE_SECONDS = 60;
 
   private final PrintWriter log;
   private final List<ChildTask> children = new ArrayList<>();
   private final LinkedBlockingQueue<ChildTask> ended = new LinkedBlockingQueue<>();
-  private final Thread onExit = new Thread(this::stopAll, "millrace-stop-children");
+  private final Thread onExit = new Thread(() -> stopAll(SAVE_SECONDS), "millrace-stop-children");
 
   /**
    * A cluster without tasks yet.
@@ -62,7 +66,7 @@ final class LocalCluster implements AutoCloseable {
       ChildTask child = ended.take();
       int code = child.process().exitValue();
       if (code != 0) {
-        stopAll();
+        stopAll(STOP_SECONDS);
         throw failure(child, code);
       }
     }
@@ -83,13 +87,13 @@ final class LocalCluster implements AutoCloseable {
         code == Complaint.WRONG_USE ? Code.INVALID_ARGUMENT : Code.ABORTED, what);
   }
 
-  private void stopAll() {
+  private void stopAll(long seconds) {
     List<ChildTask> all;
     synchronized (children) {
       all = List.copyOf(children);
     }
     all.forEach(c -> c.process().destroy());
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(STOP_SECONDS);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
     for (ChildTask c : all) {
       try {
         long left = Math.max(0, deadline - System.nanoTime());
@@ -105,7 +109,7 @@ final class LocalCluster implements AutoCloseable {
 
   @Override
   public void close() {
-    stopAll();
+    stopAll(STOP_SECONDS);
     try {
       Runtime.getRuntime().removeShutdownHook(onExit);
     } catch (IllegalStateException e) {

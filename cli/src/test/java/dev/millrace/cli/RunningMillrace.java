@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -37,10 +38,21 @@ final class RunningMillrace implements AutoCloseable {
   }
 
   static RunningMillrace start(String... args) throws IOException {
+    return start(Map.of(), args);
+  }
+
+  /** The same where processes that live for seconds need not be compiled for speed. */
+  static RunningMillrace startBriefly(String... args) throws IOException {
+    return start(Map.of("MILLRACE_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"), args);
+  }
+
+  private static RunningMillrace start(Map<String, String> environment, String... args)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(sourceTree().resolve("millrace").toString());
     command.addAll(List.of(args));
     ProcessBuilder b = new ProcessBuilder(command);
+    b.environment().putAll(environment);
     b.environment().put("MILLRACE_CLASS_PATH", classPath());
     b.environment().put("JAVA_HOME", System.getProperty("java.home"));
     Process p = b.start();

@@ -22,6 +22,8 @@ import dev.millrace.train.ReplicaDeviceSetter;
 import dev.millrace.train.hook.NanTensorHook;
 import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.job.JobEnd;
+import dev.millrace.train.job.StopRequest;
+import dev.millrace.train.job.Termination;
 import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.SessionFactory;
@@ -42,6 +44,11 @@ import java.util.Map;
  */
 public final class MnistTraining {
   private static final Duration LEAVE = Duration.ofSeconds(10);
+
+  /** How long a task that is told to terminate has for the model to be saved. */
+  private static final Duration GRACE = Duration.ofSeconds(60);
+
+  private static final String FIRST_PS = "/job:ps/task:0";
   private static final int TEST_BATCH = 1000;
 
   /**
@@ -78,7 +85,8 @@ public final class MnistTraining {
   public double local() {
     Scope scope = Scope.of(seeded(StandardOps.newGraph()));
     MnistModel model = MnistModel.build(scope, settings.network, optimizer()::minimize);
-    return train(model, LocalSession::new, usual(model, true), 0);
+    StopRequest stop = new StopRequest(scope, "", true);
+    return trainUntilTold(stop, model, LocalSession::new, usual(model, true).withHooks(stop), 0);
   }
 
   /** Trains as one rank of a ring; returns the accuracy, as every rank has the same model. */
@@ -94,13 +102,15 @@ public final class MnistTraining {
   public void serve(ClusterSpec cluster, int index) {
     TaskId task = new TaskId("ps", index);
     try (Server server = Server.start(cluster, task, StandardOps.registry())) {
+      SessionFactory sessions =
+          graph -> new ClusterSession(graph, server.target(), reaching(FIRST_PS, task.name()));
+      Termination termination =
+          Termination.install(() -> StopRequest.raise(StandardOps.registry(), sessions), GRACE);
+      SessionFactory own =
+          graph -> new ClusterSession(graph, server.target(), reaching(task.name()));
       JobEnd.Outcome outcome =
-          JobEnd.await(
-              StandardOps.registry(),
-              graph -> new ClusterSession(graph, server.target(), reaching(task.name())),
-              index,
-              cluster.tasks("worker").size(),
-              LEAVE);
+          JobEnd.await(StandardOps.registry(), own, index, cluster.tasks("worker").size(), LEAVE);
+      termination.finished(outcome.exitCode());
       if (outcome.cause() != null) {
         throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
       }
@@ -135,11 +145,14 @@ public final class MnistTraining {
           }
           default -> MnistModel.build(scope, settings.network, optimizer()::minimize);
         };
+    StopRequest stop = new StopRequest(scope, FIRST_PS, chief);
+    hooks.add(stop);
     hooks.add(JobEnd.hook(scope, servers, index));
     // A worker needs the parameter servers and itself, not the other workers.
     ConfigProto config = reaching("/job:ps", "/job:worker/task:" + index);
     try (Server server = Server.start(cluster, task, StandardOps.registry())) {
-      return train(
+      return trainUntilTold(
+          stop,
           model,
           graph -> new ClusterSession(graph, server.target(), config),
           usual(model, chief).withHooks(hooks.toArray(SessionRunHook[]::new)),
@@ -166,6 +179,24 @@ public final class MnistTraining {
         .withFolder(settings.logDir)
         .withHooks(
             new NanTensorHook(model.loss()), StopAtStepHook.at(model.globalStep(), settings.steps));
+  }
+
+  /** Trains; when this process is told to terminate, the job stops with a save. */
+  private double trainUntilTold(
+      StopRequest stop,
+      MnistModel model,
+      SessionFactory sessions,
+      TrainingSettings training,
+      int index) {
+    Termination termination = Termination.install(stop::raise, GRACE);
+    int code = 1;
+    try {
+      double accuracy = train(model, sessions, training, index);
+      code = 0;
+      return accuracy;
+    } finally {
+      termination.finished(code);
+    }
   }
 
   private double train(
