@@ -151,6 +151,21 @@ public final class ChildProcess implements AutoCloseable {
     return process.isAlive();
   }
 
+  /** The code it exits with, once it does. */
+  public int awaitExit(Duration deadline) {
+    try {
+      if (process.waitFor(deadline)) {
+        return process.exitValue();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    throw new MillraceException(
+        Code.DEADLINE_EXCEEDED,
+        "%s (pid %d) has not ended for %d s. Its output ends: %s"
+            .formatted(name, pid(), deadline.toSeconds(), tail()));
+  }
+
   /** Where its output goes. Deleted by {@link #close}. */
   public Path log() {
     return log;
