@@ -67,7 +67,7 @@ final class TrainMnist implements Callable<Integer> {
       names = "--optimizer",
       description =
           "How the loss is made smaller: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
-  Method optimizer = Method.SGD;
+  Method optimizer = Method.ADAM;
 
   @Option(
       names = "--ps",
@@ -97,13 +97,14 @@ final class TrainMnist implements Callable<Integer> {
   @Option(
       names = {"--steps", "--train_steps"},
       paramLabel = "N",
-      description = "Global steps to train. Default: ${DEFAULT-VALUE}")
-  long steps = 3000;
+      description = "Global steps to train, instead of --epochs.")
+  Long steps;
 
   @Option(
       names = "--epochs",
       paramLabel = "N",
-      description = "Passes over the training images, instead of --steps.")
+      description =
+          "Passes over the training images. Default: what suits the model, 5 for cnn, else 10")
   Integer epochs;
 
   @Option(
@@ -115,7 +116,9 @@ final class TrainMnist implements Callable<Integer> {
   @Option(
       names = {"--learning-rate", "--learning_rate"},
       paramLabel = "RATE",
-      description = "Step size of the descent; what suits the optimizer if not given.")
+      description =
+          "Step size of the descent in the beginning, which falls to 0 towards the end; what suits"
+              + " the optimizer if not given.")
   Float learningRate;
 
   @Option(names = "--seed", description = "Where random numbers start. Default: ${DEFAULT-VALUE}")
@@ -157,7 +160,11 @@ final class TrainMnist implements Callable<Integer> {
   }
 
   private void check() {
-    if (workers < 1 || ps < 1 || steps < 1 || batchSize < 1 || (epochs != null && epochs < 1)) {
+    if (workers < 1
+        || ps < 1
+        || batchSize < 1
+        || (steps != null && steps < 1)
+        || (epochs != null && epochs < 1)) {
       throw MillraceException.invalid(
           "--ps, --workers, --steps, --epochs and --batch-size must be at least 1.");
     }
@@ -171,9 +178,13 @@ final class TrainMnist implements Callable<Integer> {
       throw MillraceException.invalid(
           "--batch-size is %d, which is too large for %d images.", batchSize, TRAIN_IMAGES);
     }
-    if (epochs != null) {
+    if (epochs != null && steps != null) {
+      throw MillraceException.invalid("Give --steps or --epochs, not both.");
+    }
+    if (steps == null) {
       int together = mode == Mode.SYNC || mode == Mode.RING ? workers - backupWorkers : 1;
-      steps = Math.max(1, (long) epochs * TRAIN_IMAGES / batchSize / together);
+      long passes = epochs == null ? model.usualEpochs() : epochs;
+      steps = Math.max(1, passes * TRAIN_IMAGES / batchSize / together);
     }
   }
 

@@ -8,6 +8,7 @@ import dev.millrace.cluster.Server;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.collective.Ring;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
@@ -24,6 +25,7 @@ import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.job.JobEnd;
 import dev.millrace.train.job.StopRequest;
 import dev.millrace.train.job.Termination;
+import dev.millrace.train.optimizer.LearningRates;
 import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.SessionFactory;
@@ -31,6 +33,7 @@ import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.sync.BoundedStaleness;
 import dev.millrace.train.sync.SyncReplicasOptimizer;
+import dev.millrace.train.variable.GraphVariable;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -55,6 +58,7 @@ public final class MnistTraining {
    * What to train and for how long.
    *
    * @param steps global steps, all workers together
+   * @param learningRate the step size in the beginning; it falls to 0 towards the end
    * @param backupWorkers workers whose gradients a synchronous step does not wait for
    * @param bound steps a worker may be ahead of the slowest, in bounded mode
    * @param logDir where checkpoints and summaries go; null for nowhere
@@ -84,7 +88,7 @@ public final class MnistTraining {
   /** Trains in this process alone; returns the accuracy on the test images. */
   public double local() {
     Scope scope = Scope.of(seeded(StandardOps.newGraph()));
-    MnistModel model = MnistModel.build(scope, settings.network, optimizer()::minimize);
+    MnistModel model = MnistModel.build(scope, settings.network, this::minimize);
     StopRequest stop = new StopRequest(scope, "", true);
     return trainUntilTold(stop, model, LocalSession::new, usual(model, true).withHooks(stop), 0);
   }
@@ -92,8 +96,12 @@ public final class MnistTraining {
   /** Trains as one rank of a ring; returns the accuracy, as every rank has the same model. */
   public double rank(Ring ring) {
     Scope scope = Scope.of(seeded(RingOps.newGraph(ring)));
-    DistributedOptimizer distributed = new DistributedOptimizer(ring, optimizer());
-    MnistModel model = MnistModel.build(scope, settings.network, distributed::minimize);
+    MnistModel model =
+        MnistModel.build(
+            scope,
+            settings.network,
+            (s, loss, step) ->
+                new DistributedOptimizer(ring, optimizer(s, step)).minimize(s, loss, step));
     TrainingSettings own = RingSettings.of(ring, scope, usual(model, ring.rank() == 0));
     return train(model, LocalSession::new, own, ring.rank());
   }
@@ -127,24 +135,28 @@ public final class MnistTraining {
         Scope.of(seeded(StandardOps.newGraph()))
             .withDevice(ReplicaDeviceSetter.of(servers, "/job:worker/task:" + index));
     List<SessionRunHook> hooks = new ArrayList<>();
-    MnistModel model =
+    MnistModel.TrainOp train =
         switch (settings.mode) {
-          case SYNC -> {
-            SyncReplicasOptimizer sync =
-                new SyncReplicasOptimizer(optimizer(), workers - settings.backupWorkers, workers);
-            MnistModel m = MnistModel.build(scope, settings.network, sync::minimize);
-            hooks.add(sync.hook(chief));
-            yield m;
-          }
-          case BOUNDED -> {
-            BoundedStaleness bounded =
-                new BoundedStaleness(optimizer(), workers, index, settings.bound);
-            MnistModel m = MnistModel.build(scope, settings.network, bounded::minimize);
-            hooks.add(bounded.hook(chief, Duration.ofMinutes(1)));
-            yield m;
-          }
-          default -> MnistModel.build(scope, settings.network, optimizer()::minimize);
+          case SYNC ->
+              (s, loss, step) -> {
+                SyncReplicasOptimizer sync =
+                    new SyncReplicasOptimizer(
+                        optimizer(s, step), workers - settings.backupWorkers, workers);
+                Node op = sync.minimize(s, loss, step);
+                hooks.add(sync.hook(chief));
+                return op;
+              };
+          case BOUNDED ->
+              (s, loss, step) -> {
+                BoundedStaleness bounded =
+                    new BoundedStaleness(optimizer(s, step), workers, index, settings.bound);
+                Node op = bounded.minimize(s, loss, step);
+                hooks.add(bounded.hook(chief, Duration.ofMinutes(1)));
+                return op;
+              };
+          default -> this::minimize;
         };
+    MnistModel model = MnistModel.build(scope, settings.network, train);
     StopRequest stop = new StopRequest(scope, FIRST_PS, chief);
     hooks.add(stop);
     hooks.add(JobEnd.hook(scope, servers, index));
@@ -165,8 +177,14 @@ public final class MnistTraining {
     return graph;
   }
 
-  private Optimizer optimizer() {
-    return settings.method.optimizer(settings.learningRate);
+  /** Steps get smaller towards the end, along half a wave of the cosine. */
+  private Optimizer optimizer(Scope scope, GraphVariable step) {
+    return settings.method.optimizer(
+        LearningRates.cosineDecay(scope, settings.learningRate, step, settings.steps, 0));
+  }
+
+  private Node minimize(Scope scope, Output loss, GraphVariable step) {
+    return optimizer(scope, step).minimize(scope, loss, step);
   }
 
   private static ConfigProto reaching(String... tasks) {

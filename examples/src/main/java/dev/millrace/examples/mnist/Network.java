@@ -15,7 +15,7 @@ import java.util.Locale;
 /** The networks that tell digits apart. */
 public enum Network {
   /** One layer: softmax regression. */
-  SOFTMAX {
+  SOFTMAX(10) {
     @Override
     Output logits(VariableScope model, Output images) {
       return Dense.of(model, "softmax", images, MnistData.CLASSES);
@@ -23,7 +23,7 @@ public enum Network {
   },
 
   /** Two hidden layers. */
-  MLP {
+  MLP(10) {
     @Override
     Output logits(VariableScope model, Output images) {
       Output h = Dense.of(model, "hidden1", images, 256, Network::relu);
@@ -33,7 +33,7 @@ public enum Network {
   },
 
   /** Two convolutions, each followed by pooling, and two dense layers. */
-  CNN {
+  CNN(5) {
     @Override
     Output logits(VariableScope model, Output images) {
       Scope s = model.scope();
@@ -46,6 +46,17 @@ public enum Network {
       return Dense.of(model, "logits", x, MnistData.CLASSES);
     }
   };
+
+  private final int usualEpochs;
+
+  Network(int usualEpochs) {
+    this.usualEpochs = usualEpochs;
+  }
+
+  /** How often it should see the training images to be about as good as it gets. */
+  public int usualEpochs() {
+    return usualEpochs;
+  }
 
   /** Adds the network over rows of pixels; its result has one column per digit. */
   abstract Output logits(VariableScope model, Output images);
