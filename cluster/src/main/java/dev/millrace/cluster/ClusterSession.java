@@ -11,6 +11,7 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.proto.ConfigProto;
+import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
@@ -19,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * A session on a cluster: the graph runs on all its tasks, under the master at a target. A target
@@ -170,8 +172,10 @@ public final class ClusterSession implements Session {
         List<String> fetches,
         List<String> targets,
         RunOptions options) {
+      Consumer<DeviceStepStats> trace =
+          options.trace() == null ? null : d -> StepStatsReader.read(d, options.trace());
       return session
-          .run(feedNames, feeds, fetches, targets, options, null, new Cancellation())
+          .run(feedNames, feeds, fetches, targets, options, trace, new Cancellation())
           .toArray(new Tensor[0]);
     }
 
@@ -220,7 +224,14 @@ public final class ClusterSession implements Session {
         List<String> fetches,
         List<String> targets,
         RunOptions options) {
-      return client.runStep(handle, feedNames, feeds, fetches, targets, options);
+      return client.runStep(
+          handle,
+          feedNames,
+          feeds,
+          fetches,
+          targets,
+          options,
+          d -> StepStatsReader.read(d, options.trace()));
     }
 
     @Override

@@ -10,6 +10,7 @@ import dev.millrace.proto.CloseSessionRequest;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.CreateSessionRequest;
 import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.proto.ExtendSessionRequest;
 import dev.millrace.proto.GetStatusRequest;
 import dev.millrace.proto.ListDevicesRequest;
@@ -38,6 +39,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -102,18 +104,23 @@ public final class MasterClient implements AutoCloseable {
         .getNewGraphVersion();
   }
 
-  /** Runs a step; the results, in the order of {@code fetches}, are the caller's to release. */
+  /**
+   * Runs a step; the results, in the order of {@code fetches}, are the caller's to release. If the
+   * options ask for a trace, {@code times} is given what each device says ran when.
+   */
   public Tensor[] runStep(
       String handle,
       List<String> feedNames,
       List<Tensor> feeds,
       List<String> fetches,
       List<String> targets,
-      RunOptions options) {
+      RunOptions options,
+      Consumer<DeviceStepStats> times) {
     Link l = link;
-    return l != null && l.loss() == null && options.collectiveKey() == 0
+    // A link carries neither times nor keys.
+    return l != null && l.loss() == null && options.trace() == null && options.collectiveKey() == 0
         ? stepOver(l, new ClientStep(handle, feedNames, feeds, fetches, targets, options.timeout()))
-        : stepByGrpc(handle, feedNames, feeds, fetches, targets, options);
+        : stepByGrpc(handle, feedNames, feeds, fetches, targets, options, times);
   }
 
   private static Tensor[] stepOver(Link l, ClientStep step) {
@@ -137,7 +144,8 @@ public final class MasterClient implements AutoCloseable {
       List<Tensor> feeds,
       List<String> fetches,
       List<String> targets,
-      RunOptions options) {
+      RunOptions options,
+      Consumer<DeviceStepStats> times) {
     RunStepRequest.Builder b =
         RunStepRequest.newBuilder()
             .setSessionHandle(handle)
@@ -157,6 +165,9 @@ public final class MasterClient implements AutoCloseable {
     if (options.collectiveKey() != 0) {
       b.getOptionsBuilder().getExperimentalBuilder().setCollectiveGraphKey(options.collectiveKey());
     }
+    if (options.trace() != null) {
+      b.getOptionsBuilder().setTraceLevel(dev.millrace.proto.RunOptions.TraceLevel.FULL_TRACE);
+    }
     RunStepResponse r =
         call(
             Methods.RUN_STEP,
@@ -165,6 +176,9 @@ public final class MasterClient implements AutoCloseable {
             false);
     if (r.getStatusCodeValue() != 0) {
       throw Errors.decode(Code.of(r.getStatusCodeValue()), r.getStatusErrorMessage());
+    }
+    if (options.trace() != null) {
+      r.getMetadata().getStepStats().getDevStatsList().forEach(times);
     }
     Map<String, Tensor> byName = new HashMap<>();
     r.getTensorList()

@@ -23,8 +23,8 @@ final class StepTimes {
 
   private static NodeExecStats stats(StepTrace.Entry e) {
     return NodeExecStats.newBuilder()
-        .setNodeName(e.node().name())
-        .setTimelineLabel(e.node().name() + " = " + e.node().op().name())
+        .setNodeName(e.node())
+        .setTimelineLabel(e.node() + " = " + e.op() + "(" + String.join(", ", e.inputs()) + ")")
         .setAllStartMicros(e.startNanos() / 1000)
         .setAllStartNanos(e.startNanos())
         .setScheduledMicros(e.startNanos() / 1000)

@@ -14,9 +14,19 @@ import java.util.Map;
  * <p>Threading: any thread.
  */
 public final class StepTrace {
-  /** One execution of a node; times in nanoseconds, the start since the epoch. */
+  /**
+   * One execution of a node; times in nanoseconds, the start since the epoch.
+   *
+   * @param inputs the names of what it was given, as far as is known
+   */
   public record Entry(
-      Node node, String device, long startNanos, long durationNanos, String thread) {}
+      String node,
+      String op,
+      List<String> inputs,
+      String device,
+      long startNanos,
+      long durationNanos,
+      String thread) {}
 
   private final long epochOffsetNanos = System.currentTimeMillis() * 1_000_000 - System.nanoTime();
 
@@ -25,11 +35,18 @@ public final class StepTrace {
   synchronized void add(Node node, long startNano, long endNano) {
     entries.add(
         new Entry(
-            node,
+            node.name(),
+            node.op().name(),
+            node.inputs().stream().map(Output::inputName).toList(),
             node.device(),
             startNano + epochOffsetNanos,
             endNano - startNano,
             Thread.currentThread().getName()));
+  }
+
+  /** Adds what ran elsewhere. */
+  public synchronized void add(Entry entry) {
+    entries.add(entry);
   }
 
   /** The executions so far, in the order in which they ended. */
@@ -51,11 +68,11 @@ public final class StepTrace {
       int thread = threads.computeIfAbsent(e.thread, _ -> threads.size());
       json.append(separator)
           .append("{\"ph\":\"X\",\"cat\":\"Op\",\"name\":")
-          .append(quoted(e.node.op().name()))
+          .append(quoted(e.op))
           .append(",\"pid\":" + device + ",\"tid\":" + thread)
           .append(",\"ts\":" + micros(e.startNanos) + ",\"dur\":" + micros(e.durationNanos))
-          .append(",\"args\":{\"name\":" + quoted(e.node.name()) + ",\"inputs\":")
-          .append(quoted(e.node.inputs().stream().map(Output::inputName).toList().toString()))
+          .append(",\"args\":{\"name\":" + quoted(e.node) + ",\"inputs\":")
+          .append(quoted(e.inputs.toString()))
           .append("}}");
       separator = ",\n";
     }

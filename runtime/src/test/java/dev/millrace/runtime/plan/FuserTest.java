@@ -104,7 +104,7 @@ class FuserTest {
           RunOptions options = RunOptions.DEFAULT.withTrace(trace);
           session.run(feeds, List.of(loss), updates, options);
           ops.clear();
-          trace.entries().forEach(e -> ops.add(e.node().op().name()));
+          trace.entries().forEach(e -> ops.add(e.op()));
         }
         return session.run(Map.of(), variables, List.of()).stream().map(Tensor::toFloats).toList();
       }

@@ -12,7 +12,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Writes what ran when in a step to {@code timeline-STEP.json}, for Chrome's trace viewer. */
+/**
+ * Writes what ran when in a step, on all tasks of the cluster, to {@code timeline-STEP.json}, for
+ * Chrome's trace viewer.
+ */
 public final class ProfilerHook implements SessionRunHook {
   private final GraphVariable step;
   private final Schedule schedule;
@@ -47,7 +50,7 @@ public final class ProfilerHook implements SessionRunHook {
   private static void write(StepTrace trace, Path file) {
     try {
       Files.createDirectories(file.getParent());
-      Files.writeString(file, ChromeTrace.of(trace));
+      Files.writeString(file, trace.toChromeTrace());
     } catch (IOException e) {
       throw new MillraceException(Code.UNAVAILABLE, "Cannot write " + file + ": " + e, e);
     }
