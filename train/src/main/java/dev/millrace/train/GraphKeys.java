@@ -26,5 +26,8 @@ public final class GraphKeys {
   /** The summaries, strings to be merged into one. */
   public static final String SUMMARIES = "summaries";
 
+  /** What fills the graph's queues. */
+  public static final String QUEUE_RUNNERS = "queue_runners";
+
   private GraphKeys() {}
 }

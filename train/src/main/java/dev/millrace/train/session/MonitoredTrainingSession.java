@@ -97,7 +97,8 @@ public final class MonitoredTrainingSession implements AutoCloseable {
                   settings.folder(),
                   mark,
                   settings.maxWait()));
-      training = new MonitoredTrainingSession(settings, usual, mark, starter, lock);
+      List<QueueRunner> queues = QueueRunner.of(scope.graph());
+      training = new MonitoredTrainingSession(settings, usual, mark, queues, starter, lock);
     } catch (RuntimeException e) {
       if (usual != null) {
         usual.close();
@@ -121,12 +122,14 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       TrainingSettings settings,
       UsualHooks usual,
       JobMark mark,
+      List<QueueRunner> queues,
       SessionStarter starter,
       ChiefLock lock) {
     this.settings = settings;
     this.usual = usual;
     // The usual ones last: what another hook refuses must not be saved.
     this.hooks = new ArrayList<>(settings.hooks());
+    hooks.addAll(queues);
     hooks.addAll(usual.hooks());
     if (mark != null) {
       hooks.add(mark);
