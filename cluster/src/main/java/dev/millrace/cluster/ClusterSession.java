@@ -47,7 +47,7 @@ public final class ClusterSession implements Session {
     Server own = Server.inThisProcess(target);
     connection =
         own != null
-            ? new Direct(own.master(), config)
+            ? new Direct(own.master(), target, config)
             : new Remote(new MasterClient(target.substring("grpc://".length())), config);
   }
 
@@ -139,12 +139,14 @@ public final class ClusterSession implements Session {
   /** A master in this process. */
   private static final class Direct implements Connection {
     private final Master master;
+    private final String target;
     private final ConfigProto config;
     private MasterSession session;
     private long version;
 
-    Direct(Master master, ConfigProto config) {
+    Direct(Master master, String target, ConfigProto config) {
       this.master = master;
+      this.target = target;
       this.config = config;
     }
 
@@ -154,7 +156,7 @@ public final class ClusterSession implements Session {
       session =
           master.create(
               g -> GraphCodec.importInto(GraphCodec.encode(graph), g, true),
-              SessionSettings.of(config),
+              SessionSettings.of(config, target),
               new Cancellation());
     }
 
@@ -208,7 +210,7 @@ public final class ClusterSession implements Session {
 
     @Override
     public void open(Graph graph) {
-      Duration limit = SessionSettings.of(config).startTimeout().plusSeconds(5);
+      Duration limit = SessionSettings.of(config, "").startTimeout().plusSeconds(5);
       handle = client.createSession(graph, config, limit);
     }
 

@@ -70,6 +70,20 @@ class TutorialTest {
   }
 
   @Test
+  void aClientBringsTheCluster() {
+    LoopbackCluster one = cluster(LoopbackCluster.of("local", 1));
+    LoopbackCluster two = cluster(LoopbackCluster.of("local", 1));
+    serve(one, "local", 1);
+    serve(two, "local", 1);
+    List<String> expected =
+        List.of(
+            "sums [7.0, 6.5]",
+            "devices /job:ps/replica:0/task:0/device:CPU:0"
+                + " /job:worker/replica:0/task:0/device:CPU:0");
+    assertEquals(expected, run("propagation", one.target("local", 0), two.target("local", 0)));
+  }
+
+  @Test
   void variablesOnAPsAreUsedByThreeWorkers() {
     LoopbackCluster cluster = cluster(LoopbackCluster.psAndWorkers(1, 3));
     serve(cluster, "ps", 1);

@@ -156,6 +156,22 @@ def functions(target):
     print("trains %s" % (together[4] < 0.8 * together[0]))
 
 
+def propagation(target, other):
+    """A cluster that only the client knows, of servers that were started one by one."""
+    addresses = [t.replace("grpc://", "") for t in (target, other)]
+    cluster = tf.train.ClusterSpec({"ps": addresses[1:], "worker": addresses[:1]})
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=tf.constant([6.0, 8.0]))
+    with tf.device("/job:worker/task:0"):
+        y = tf.reduce_sum(w * 0.5)
+    train = tf.train.GradientDescentOptimizer(1.0).minimize(y)
+    config = tf.ConfigProto(cluster_def=cluster.as_cluster_def())
+    with tf.Session(target, config=config) as sess:
+        sess.run(tf.global_variables_initializer())
+        print("sums %s" % [float(sess.run([y, train])[0]) for _ in range(2)])
+        print("devices %s" % " ".join(sorted(d.name for d in sess.list_devices())))
+
+
 def mnist(job_name, task_index, ps_hosts, worker_hosts, target=""):
     """Asynchronous training, between-graph, on data that can be told apart."""
     cluster = tf.train.ClusterSpec({"ps": ps_hosts.split(","), "worker": worker_hosts.split(",")})

@@ -38,6 +38,15 @@ public final class Device {
     return new Device(spec, incarnation, new Resources());
   }
 
+  /** This device, its state included, as one of the task of that name. */
+  public Device renamed(String taskName) {
+    DeviceSpec t = DeviceSpec.parse(taskName);
+    return new Device(
+        new DeviceSpec(t.job(), t.replica(), t.task(), spec.type(), spec.index()),
+        incarnation,
+        resources);
+  }
+
   private static DeviceSpec parseFull(String name) {
     DeviceSpec d = DeviceSpec.parse(name);
     if (!d.isFull()) {

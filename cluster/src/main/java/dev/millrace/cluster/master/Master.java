@@ -4,6 +4,7 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.TaskId;
 import dev.millrace.cluster.worker.Peers;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.cluster.worker.WorkerPeer;
@@ -17,12 +18,14 @@ import dev.millrace.runtime.Device;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * Opens and keeps sessions on a cluster for clients in this process and others.
@@ -35,10 +38,22 @@ public final class Master {
   private final ClusterSpec cluster;
   private final Worker self;
   private final Peers peers;
+  private final Function<ClusterSpec, Peers> propagated;
   private final OpRegistry registry;
   private final Map<String, MasterSession> sessions = new ConcurrentHashMap<>();
 
-  public Master(ClusterSpec cluster, Worker self, Peers peers, OpRegistry registry) {
+  /**
+   * The master of a task.
+   *
+   * @param propagated how the tasks of a cluster that comes with a session are reached
+   */
+  public Master(
+      ClusterSpec cluster,
+      Worker self,
+      Peers peers,
+      Function<ClusterSpec, Peers> propagated,
+      OpRegistry registry) {
+    this.propagated = propagated;
     this.cluster = cluster;
     this.self = self;
     this.peers = peers;
@@ -71,11 +86,42 @@ public final class Master {
   /** Opens a session over all tasks that the settings allow, once they have answered. */
   public MasterSession create(
       Consumer<Graph> addNodes, SessionSettings settings, Cancellation cancellation) {
+    if (settings.cluster() == null) {
+      return create(addNodes, settings, cluster, self.name(), peers, cancellation);
+    }
+    ClusterSpec named = settings.cluster();
+    TaskId own =
+        named.tasks().stream()
+            .filter(t -> named.address(t).equals(settings.target()))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    MillraceException.invalid(
+                        "The session was opened at %s, but that is no task of its cluster_def,"
+                            + " whose tasks are at %s. The master must be one of them, under the"
+                            + " same address.",
+                        settings.target(), named.tasks().stream().map(named::address).toList()));
+    Peers connected = propagated.apply(named);
+    try {
+      return create(addNodes, settings, named, own.name(), connected, cancellation);
+    } catch (MillraceException e) {
+      connected.close();
+      throw e;
+    }
+  }
+
+  private MasterSession create(
+      Consumer<Graph> addNodes,
+      SessionSettings settings,
+      ClusterSpec cluster,
+      String ownName,
+      Peers peers,
+      Cancellation cancellation) {
     Graph graph = new Graph(registry);
     addNodes.accept(graph);
     List<WorkerPeer> workers =
         cluster.tasks().stream()
-            .filter(t -> settings.allows(t.name()) || t.name().equals(self.name()))
+            .filter(t -> settings.allows(t.name()) || t.name().equals(ownName))
             .map(t -> peers.peer(t.name()))
             .toList();
     Map<WorkerPeer, List<DeviceAttributes>> present =
@@ -84,10 +130,20 @@ public final class Master {
     present.forEach((w, attributes) -> attributes.forEach(a -> devices.add(device(w, a))));
     String handle = String.format("%016x", RANDOM.nextLong());
     MasterSession session =
-        new MasterSession(handle, graph, settings, workers, List.copyOf(devices), self);
+        new MasterSession(
+            handle,
+            graph,
+            settings,
+            workers,
+            List.copyOf(devices),
+            devices.stream().filter(d -> d.spec().taskName().equals(ownName)).findFirst().get(),
+            self.collectives().steps());
+    if (peers != this.peers) {
+      session.whenClosed(peers::close);
+    }
     session.place();
     try {
-      createOnWorkers(handle, workers, settings);
+      createOnWorkers(handle, present, devices, ownName, settings);
       cancellation.check();
     } catch (MillraceException e) {
       session.close();
@@ -110,18 +166,35 @@ public final class Master {
     return Device.remote(named.toString(), a.getIncarnation());
   }
 
-  private void createOnWorkers(String handle, List<WorkerPeer> workers, SessionSettings settings) {
+  private void createOnWorkers(
+      String handle,
+      Map<WorkerPeer, List<DeviceAttributes>> present,
+      List<Device> devices,
+      String ownName,
+      SessionSettings settings) {
     CreateWorkerSessionRequest.Builder request =
         CreateWorkerSessionRequest.newBuilder()
             .setSessionHandle(handle)
             .setIsolateSessionState(settings.isolated())
-            .setMasterTask(self.name())
+            .setMasterTask(ownName)
             .setMasterIncarnation(self.devices().getFirst().incarnation());
+    ServerDef.Builder server = ServerDef.newBuilder().setProtocol("grpc");
+    if (settings.cluster() != null) {
+      server.setCluster(settings.cluster().encode());
+      Iterator<Device> named = devices.iterator();
+      present
+          .values()
+          .forEach(
+              list ->
+                  list.forEach(
+                      a ->
+                          request.addClusterDeviceAttributes(
+                              a.toBuilder().setName(named.next().name()))));
+    }
     Map<WorkerPeer, CompletableFuture<Void>> calls = new LinkedHashMap<>();
-    for (WorkerPeer w : workers) {
+    for (WorkerPeer w : present.keySet()) {
       DeviceSpec d = DeviceSpec.parse(w.name());
-      request.setServerDef(
-          ServerDef.newBuilder().setJobName(d.job()).setTaskIndex(d.task()).setProtocol("grpc"));
+      request.setServerDef(server.setJobName(d.job()).setTaskIndex(d.task()));
       calls.put(w, w.createSession(request.build(), Duration.ofSeconds(60)));
     }
     calls.forEach(
@@ -152,7 +225,8 @@ public final class Master {
     closeAll();
     List<DeviceSpec> filters = deviceFilters.stream().map(DeviceSpec::parse).toList();
     SessionSettings settings =
-        new SessionSettings(filters, false, false, false, SessionSettings.START_TIMEOUT);
+        new SessionSettings(
+            filters, false, false, false, SessionSettings.START_TIMEOUT, null, "");
     Map<WorkerPeer, CompletableFuture<Void>> calls = new LinkedHashMap<>();
     cluster.tasks().stream()
         .filter(t -> settings.allows(t.name()) || t.name().equals(self.name()))

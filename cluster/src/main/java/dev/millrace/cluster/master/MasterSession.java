@@ -93,6 +93,7 @@ public final class MasterSession {
   private Map<Node, String> placement = Map.of();
   private long version;
   private volatile boolean closed;
+  private volatile Runnable whenClosed = () -> {};
 
   MasterSession(
       String handle,
@@ -100,16 +101,22 @@ public final class MasterSession {
       SessionSettings settings,
       List<WorkerPeer> workers,
       List<Device> devices,
-      Worker self) {
+      Device clientDevice,
+      StepSequences collectiveSteps) {
     this.handle = handle;
     this.graph = graph;
     this.settings = settings;
     this.workers = workers;
     this.devices = devices;
-    this.clientDevice = self.devices().getFirst();
-    this.collectiveSteps = self.collectives().steps();
+    this.clientDevice = clientDevice;
+    this.collectiveSteps = collectiveSteps;
     workers.forEach(w -> workersByTask.put(w.name(), w));
     devices.forEach(d -> devicesByName.put(d.name(), d));
+  }
+
+  /** Has something done once the session is closed and the workers know. */
+  void whenClosed(Runnable action) {
+    whenClosed = action;
   }
 
   public String handle() {
@@ -456,14 +463,18 @@ public final class MasterSession {
   void close() {
     closed = true;
     running.forEach(this::cancel);
+    List<CompletableFuture<Void>> told = new ArrayList<>();
     for (WorkerPeer w : workers) {
-      w.deleteSession(handle, Duration.ofSeconds(10))
-          .exceptionally(
-              e -> {
-                LOG.debug("{} did not delete session {}: {}", w.name(), handle, e.getMessage());
-                return null;
-              });
+      told.add(
+          w.deleteSession(handle, Duration.ofSeconds(10))
+              .exceptionally(
+                  e -> {
+                    LOG.debug("{} did not delete session {}: {}", w.name(), handle, e.getMessage());
+                    return null;
+                  }));
     }
+    CompletableFuture.allOf(told.toArray(new CompletableFuture<?>[0]))
+        .whenComplete((done, e) -> whenClosed.run());
     plans.clear();
     partialRuns.clear();
   }

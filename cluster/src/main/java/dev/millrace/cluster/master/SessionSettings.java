@@ -1,5 +1,6 @@
 package dev.millrace.cluster.master;
 
+import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.graph.DeviceSpec;
 import dev.millrace.proto.ConfigProto;
 import java.time.Duration;
@@ -10,18 +11,23 @@ import java.util.List;
  *
  * @param deviceFilters only tasks that match one are used; empty means all
  * @param startTimeout how long to wait for the tasks
+ * @param cluster the tasks to use in place of the server's own cluster; null if that is meant
+ * @param target where the client has reached the master, as {@code host:port}
  */
 public record SessionSettings(
     List<DeviceSpec> deviceFilters,
     boolean softPlacement,
     boolean logPlacement,
     boolean isolated,
-    Duration startTimeout) {
+    Duration startTimeout,
+    ClusterSpec cluster,
+    String target) {
   /** How long CreateSession waits for tasks unless told otherwise. */
   public static final Duration START_TIMEOUT =
       Duration.ofSeconds(Integer.getInteger("millrace.start.timeout.seconds", 300));
 
-  public static SessionSettings of(ConfigProto c) {
+  /** What a client asks that has opened the session at {@code target}. */
+  public static SessionSettings of(ConfigProto c, String target) {
     return new SessionSettings(
         c.getDeviceFiltersList().stream().map(DeviceSpec::parse).toList(),
         c.getAllowSoftPlacement(),
@@ -29,7 +35,9 @@ public record SessionSettings(
         c.getIsolateSessionState(),
         c.getOperationTimeoutInMs() > 0
             ? Duration.ofMillis(c.getOperationTimeoutInMs())
-            : START_TIMEOUT);
+            : START_TIMEOUT,
+        c.getClusterDef().getJobCount() > 0 ? ClusterSpec.decode(c.getClusterDef()) : null,
+        target.replaceFirst("^grpc://", ""));
   }
 
   /** Whether a task takes part, the master's own always does. */

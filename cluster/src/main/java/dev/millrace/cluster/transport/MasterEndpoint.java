@@ -167,7 +167,7 @@ public final class MasterEndpoint {
     MasterSession s =
         master.create(
             g -> GraphCodec.importInto(r.getGraphDef(), g, true),
-            SessionSettings.of(c),
+            SessionSettings.of(c, r.getTarget()),
             cancellation);
     leases.open(s.handle(), Connections.current());
     return CreateSessionResponse.newBuilder().setSessionHandle(s.handle()).build();

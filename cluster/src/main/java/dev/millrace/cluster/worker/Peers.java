@@ -10,4 +10,7 @@ public interface Peers {
   default Outlet outlet(String taskName) {
     return null;
   }
+
+  /** Gives back the connections, where they belong to one session. */
+  default void close() {}
 }

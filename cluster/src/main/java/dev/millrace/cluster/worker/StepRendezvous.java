@@ -25,8 +25,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class StepRendezvous implements Rendezvous {
   private final long stepId;
-  private final String taskName;
-  private final Peers peers;
+
+  /** Who this task is in the step; known for sure when the step begins to run here. */
+  private volatile Membership member;
+
   private final LocalRendezvous local = new LocalRendezvous();
   private final TaskCollectives collectives;
   private final Buffers buffers = new Buffers();
@@ -37,10 +39,9 @@ final class StepRendezvous implements Rendezvous {
   /** Parts of the step that run on this task now. */
   private volatile boolean running;
 
-  StepRendezvous(long stepId, String taskName, Peers peers, TaskCollectives collectives) {
+  StepRendezvous(long stepId, Membership member, TaskCollectives collectives) {
     this.stepId = stepId;
-    this.taskName = taskName;
-    this.peers = peers;
+    this.member = member;
     this.collectives = collectives;
   }
 
@@ -64,6 +65,11 @@ final class StepRendezvous implements Rendezvous {
     return local.size() == 0 && buffers.isEmpty();
   }
 
+  /** Says in which cluster the step runs; what was sent here before is not concerned by it. */
+  void setMember(Membership m) {
+    member = m;
+  }
+
   void setRunning(boolean r) {
     running = r;
   }
@@ -81,15 +87,15 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public void send(Key key, Tensor value, boolean dead) {
     String destination = taskOf(key.recvDevice());
-    Outlet outlet = destination.equals(taskName) ? null : peers.outlet(destination);
+    Outlet outlet = destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
     if (outlet != null) {
       used.add(outlet);
       outlet.push(stepId, key, value);
       return;
     }
     local.send(key, value, dead);
-    if (!destination.equals(taskName)) {
-      Outlet opened = peers.outlet(destination);
+    if (!destination.equals(member.taskName())) {
+      Outlet opened = member.peers().outlet(destination);
       if (opened != null) {
         pushWaiting(destination, opened);
       }
@@ -99,7 +105,7 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public Tensor stage(Key key, Tensor value) {
     String destination = taskOf(key.recvDevice());
-    Outlet outlet = destination.equals(taskName) ? null : peers.outlet(destination);
+    Outlet outlet = destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
     return outlet == null ? value.copyCounted() : outlet.stage(value);
   }
 
@@ -121,9 +127,9 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public void recv(Key key, Receiver receiver) {
     String source = taskOf(key.sendDevice());
-    if (source.equals(taskName) || peers.outlet(source) != null) {
+    if (source.equals(member.taskName()) || member.peers().outlet(source) != null) {
       local.recv(key, receiver);
-      if (!source.equals(taskName) && peers.outlet(source) == null) {
+      if (!source.equals(member.taskName()) && member.peers().outlet(source) == null) {
         lost(
             source,
             new MillraceException(Code.UNAVAILABLE, source + " has gone while the step began."));
@@ -133,7 +139,7 @@ final class StepRendezvous implements Rendezvous {
     FirstOf both = new FirstOf(receiver);
     local.recv(key, both);
     try {
-      peers.peer(source).recvTensor(stepId, key, both.asking, both);
+      member.peers().peer(source).recvTensor(stepId, key, both.asking, both);
     } catch (MillraceException e) {
       both.failed(e);
     }

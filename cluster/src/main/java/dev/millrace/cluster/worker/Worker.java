@@ -3,6 +3,7 @@ package dev.millrace.cluster.worker;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.graph.DeviceSpec;
@@ -20,6 +21,7 @@ import dev.millrace.proto.GetStepSequenceRequest;
 import dev.millrace.proto.GetStepSequenceResponse;
 import dev.millrace.proto.RecvBufRequest;
 import dev.millrace.proto.RecvBufResponse;
+import dev.millrace.proto.ServerDef;
 import dev.millrace.runtime.Device;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
@@ -34,6 +36,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 
 /**
  * This process' task: its devices, the sessions masters have opened on it, and the steps in flight.
@@ -50,6 +53,15 @@ public final class Worker implements WorkerPeer {
   private final TaskId task;
   private final List<Device> devices = new ArrayList<>();
   private final Peers peers;
+
+  /** This task in the cluster it was started in. */
+  private final Membership home;
+
+  /** How the tasks of a cluster that comes with a session are reached. */
+  private Function<ClusterSpec, Peers> propagated =
+      cluster -> {
+        throw new IllegalStateException("no peers but those of the own cluster");
+      };
   private final Executor threads;
   private final Map<String, WorkerSession> sessions = new ConcurrentHashMap<>();
 
@@ -76,11 +88,12 @@ public final class Worker implements WorkerPeer {
       TaskId task, int cpuDevices, String collectiveLeader, Peers peers, Executor threads) {
     this.task = task;
     this.peers = peers;
+    this.home = new Membership(task.name(), peers);
     this.threads = threads;
     for (int i = 0; i < cpuDevices; i++) {
       devices.add(Device.local(task.cpu(i)));
     }
-    legacy = new WorkerSession(devices);
+    legacy = new WorkerSession(devices, home);
     partialSteps = new PartialSteps(this, threads);
     collectives =
         new TaskCollectives(task.name(), collectiveLeader, peers, d -> attributes(deviceOf(d)));
@@ -142,9 +155,18 @@ public final class Worker implements WorkerPeer {
 
   // ---- sessions and graphs ----
 
+  /** Says how the tasks of a cluster that comes with a session are reached. */
+  public void setPropagated(Function<ClusterSpec, Peers> connect) {
+    propagated = connect;
+  }
+
   public void openSession(CreateWorkerSessionRequest r) {
     if (r.getSessionHandle().isEmpty()) {
       throw MillraceException.invalid("Session must be non-empty.");
+    }
+    if (r.getServerDef().getCluster().getJobCount() > 0) {
+      openSessionInClusterOfItsOwn(r);
+      return;
     }
     // A master that was restarted does not know its old sessions any more.
     for (Map.Entry<String, WorkerSession> e : sessions.entrySet()) {
@@ -156,13 +178,37 @@ public final class Worker implements WorkerPeer {
         r.getSessionHandle(),
         h ->
             new WorkerSession(
-                devices, r.getIsolateSessionState(), r.getMasterTask(), r.getMasterIncarnation()));
+                devices,
+                home,
+                r.getIsolateSessionState(),
+                r.getMasterTask(),
+                r.getMasterIncarnation()));
+  }
+
+  /** A session in whose cluster this task has the name that the request gives it. */
+  private void openSessionInClusterOfItsOwn(CreateWorkerSessionRequest r) {
+    ServerDef server = r.getServerDef();
+    TaskId named = new TaskId(server.getJobName(), server.getTaskIndex());
+    ClusterSpec cluster = ClusterSpec.decode(server.getCluster());
+    cluster.address(named);
+    sessions.computeIfAbsent(
+        r.getSessionHandle(),
+        h ->
+            new WorkerSession(
+                devices.stream().map(d -> d.renamed(named.name())).toList(),
+                new Membership(named.name(), propagated.apply(cluster)),
+                r.getIsolateSessionState(),
+                "",
+                0));
   }
 
   public void closeSession(String handle) {
     WorkerSession s = sessions.remove(handle);
     if (s != null) {
       s.close();
+      if (s.member() != home) {
+        s.member().peers().close();
+      }
     }
   }
 
@@ -185,16 +231,20 @@ public final class Worker implements WorkerPeer {
 
   /** Compiles a partition whose nodes all have a full device of this task. */
   public String register(String sessionHandle, boolean ownSession, Graph graph) {
+    WorkerSession session = session(sessionHandle, ownSession);
+    String name = session.member().taskName();
     for (Node n : graph.nodes()) {
       DeviceSpec d = DeviceSpec.parse(n.device());
-      if (!d.isFull() || !d.taskName().equals(name())) {
+      if (!d.isFull() || !d.taskName().equals(name)) {
         throw MillraceException.invalid(
             "Node '%s' is placed on '%s', which is not a device of %s.",
-            n.name(), n.device(), name());
+            n.name(), n.device(), name);
       }
     }
-    greetPartners(graph);
-    return session(sessionHandle, ownSession).register(graph);
+    if (session.member() == home) {
+      greetPartners(graph);
+    }
+    return session.register(graph);
   }
 
   /** Has ways open to the tasks this graph exchanges tensors with, if that can be had soon. */
@@ -239,6 +289,7 @@ public final class Worker implements WorkerPeer {
     WorkerSession session = session(call.sessionHandle(), call.ownSession());
     WorkerSession.RegisteredGraph graph = session.graph(call.graphHandle());
     StepRendezvous rendezvous = rendezvousOf(call.stepId());
+    rendezvous.setMember(session.member());
     rendezvous.setRunning(true);
     try {
       List<Tensor> results = graph.run(call, rendezvous, cancellation, threads);
@@ -255,8 +306,11 @@ public final class Worker implements WorkerPeer {
   /** Runs a step bit by bit; see {@link PartialSteps}. Waits for what is fetched. */
   public List<Tensor> runPartial(RunGraph call, boolean last, Cancellation cancellation) {
     // A step that is unknown must fail here, not on the thread that runs it.
-    session(call.sessionHandle(), call.ownSession()).graph(call.graphHandle());
-    return partialSteps.run(call, rendezvousOf(call.stepId()), last, cancellation);
+    WorkerSession session = session(call.sessionHandle(), call.ownSession());
+    session.graph(call.graphHandle());
+    StepRendezvous rendezvous = rendezvousOf(call.stepId());
+    rendezvous.setMember(session.member());
+    return partialSteps.run(call, rendezvous, last, cancellation);
   }
 
   /** Forgets a step that has ended well unless something of it is still to be fetched. */
@@ -303,7 +357,7 @@ public final class Worker implements WorkerPeer {
 
   private StepRendezvous rendezvousOf(long stepId) {
     StepRendezvous r =
-        steps.computeIfAbsent(stepId, id -> new StepRendezvous(id, name(), peers, collectives));
+        steps.computeIfAbsent(stepId, id -> new StepRendezvous(id, home, collectives));
     MillraceException over = gone;
     if (over != null) {
       r.abort(over);

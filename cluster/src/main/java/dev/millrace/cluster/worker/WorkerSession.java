@@ -40,16 +40,29 @@ final class WorkerSession {
   /** Whether the devices' state is this session's alone. */
   private final boolean isolated;
 
+  /** Who this task is in the session's cluster. */
+  private final Membership member;
+
   /** A session on the task's devices that no master has opened. */
-  WorkerSession(List<Device> devices) {
-    this(devices, false, "", 0);
+  WorkerSession(List<Device> devices, Membership member) {
+    this(devices, member, false, "", 0);
   }
 
-  WorkerSession(List<Device> devices, boolean isolated, String masterTask, long masterIncarnation) {
+  WorkerSession(
+      List<Device> devices,
+      Membership member,
+      boolean isolated,
+      String masterTask,
+      long masterIncarnation) {
+    this.member = member;
     this.devices = isolated ? devices.stream().map(Device::isolated).toList() : devices;
     this.isolated = isolated;
     this.masterTask = masterTask;
     this.masterIncarnation = masterIncarnation;
+  }
+
+  Membership member() {
+    return member;
   }
 
   /** Whether an earlier process of that task opened it. */
