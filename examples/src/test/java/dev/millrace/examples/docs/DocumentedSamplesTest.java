@@ -110,4 +110,33 @@ class DocumentedSamplesTest {
       }
     }
   }
+
+  @Test
+  void everyPublicTypeIsDescribed() throws IOException {
+    Pattern type =
+        Pattern.compile("(?m)^public (?:[a-z-]+ )*(?:class|record|enum|interface|@interface) \\w+");
+    List<Path> bare = new ArrayList<>();
+    try (Stream<Path> all = Files.walk(root())) {
+      for (Path file : all.filter(DocumentedSamplesTest::isOfTheProduct).toList()) {
+        String text = Files.readString(file);
+        Matcher m = type.matcher(text);
+        if (m.find()) {
+          // Comments of the class come after the imports, so those above do not count.
+          String before = text.substring(text.lastIndexOf("\nimport ", m.start()) + 1, m.start());
+          if (!before.contains("*/")) {
+            bare.add(root().relativize(file));
+          }
+        }
+      }
+    }
+    assertEquals(List.of(), bare);
+  }
+
+  private static boolean isOfTheProduct(Path file) {
+    String path = file.toString();
+    return path.endsWith(".java")
+        && path.contains("/src/main/java/")
+        && !path.contains("/target/")
+        && !path.contains("/interop/");
+  }
 }

@@ -77,7 +77,7 @@ public record Match(int rounds, Duration turn) {
     return results;
   }
 
-  /** Prints a table; the ratio is that to the first contender. A p99 that nobody knows is NaN. */
+  /** Prints a table; the ratio is that to the first contender. What nobody knows is a dash. */
   public static void print(PrintStream out, String question, List<Result> results) {
     out.printf(
         Locale.ROOT,
@@ -91,16 +91,17 @@ public record Match(int rounds, Duration turn) {
         "ratio");
     double first = results.getFirst().stepsPerSecond();
     for (Result r : results) {
+      long peak = r.samples().getLast().peakBytes();
       out.printf(
           Locale.ROOT,
-          "  %-42s %,12.1f %,10.1f .. %,9.1f %,12.1f %,12.1f %,9d %7.2f%n",
+          "  %-42s %,12.1f %,10.1f .. %,9.1f %,12.1f %12s %9s %7.2f%n",
           r.name(),
           r.stepsPerSecond(),
           r.min(),
           r.max(),
           r.medianMicros(),
-          r.p99Micros(),
-          r.samples().getLast().peakBytes() >> 20,
+          Double.isNaN(r.p99Micros()) ? "-" : String.format(Locale.ROOT, "%,.1f", r.p99Micros()),
+          peak == 0 ? "-" : String.format(Locale.ROOT, "%,d", peak >> 20),
           r.stepsPerSecond() / first);
     }
     out.flush();
