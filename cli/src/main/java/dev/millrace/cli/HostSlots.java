@@ -77,7 +77,10 @@ record HostSlots(String host, int slots) {
   /** The ranks' places: hosts in the order given, each filled before the next. */
   static List<Slot> assign(List<HostSlots> hosts, int ranks) {
     int room = hosts.stream().mapToInt(HostSlots::slots).sum();
-    if (ranks < 1 || ranks > room) {
+    if (ranks < 1) {
+      throw MillraceException.invalid("-np is %d; a job has at least 1 rank.", ranks);
+    }
+    if (ranks > room) {
       throw MillraceException.invalid(
           "%d ranks do not fit the %d slots of %s. Give -np from 1 to %d, or more slots.",
           ranks, room, hosts.stream().map(HostSlots::toString).toList(), room);

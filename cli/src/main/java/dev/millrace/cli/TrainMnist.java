@@ -276,6 +276,12 @@ final class TrainMnist implements Callable<Integer> {
                   + " --log-dir.",
               logDir, CheckpointStateFile.latest(logDir).get().getFileName()));
     }
+    if (resume && CheckpointStateFile.latest(logDir).isEmpty()) {
+      throw MillraceException.invalid(
+          "There is no checkpoint in %s to go on from. Name the folder of the earlier run with"
+              + " --log-dir, or leave out --resume.",
+          logDir);
+    }
   }
 
   private void startTasks() throws Exception {

@@ -115,6 +115,20 @@ class MillraceTest {
   }
 
   @Test
+  void thereMustBeSomethingToGoOnFrom() {
+    Path empty = dir.resolve("empty");
+    Ran.millrace("train", "mnist", "--resume", "--log-dir", empty.toString())
+        .wasRefusedFor(empty.toString(), "no checkpoint", "--resume");
+    assertTrue(Files.notExists(empty), "it was made");
+    Ran.millrace("train", "mnist", "--resume").wasRefusedFor("--log-dir");
+  }
+
+  @Test
+  void aJobHasAtLeastOneRank() {
+    Ran.millrace("launch", "-np", "0", "--", "true").wasRefusedFor("-np is 0");
+  }
+
+  @Test
   void aPortInUseIsNamed() throws IOException {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       String address = "127.0.0.1:" + taken.getLocalPort();

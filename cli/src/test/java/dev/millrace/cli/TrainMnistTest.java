@@ -3,8 +3,8 @@ package dev.millrace.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.cluster.HeldPorts;
+import dev.millrace.train.checkpoint.CheckpointFolder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

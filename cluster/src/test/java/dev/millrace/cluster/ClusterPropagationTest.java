@@ -55,12 +55,10 @@ class ClusterPropagationTest {
     Scope ps = s.withDevice("/job:ps/task:0");
     Output v = VariableV2.of(ps.withName("v"), DType.FLOAT, Shape.of(2));
     Node init = Assign.of(ps, v, Const.of(ps, Tensor.vector(1f, 2f)));
-    Output y =
-        s.withDevice("/job:worker/task:0").node("Mul").input(v).input(x).add().output();
+    Output y = s.withDevice("/job:worker/task:0").node("Mul").input(v).input(x).add().output();
     // In this process, and as from another: by the network.
     for (String host : List.of("localhost", "127.0.0.1")) {
-      try (Session session =
-          new ClusterSession(g, "grpc://" + address(one, host), config(host))) {
+      try (Session session = new ClusterSession(g, "grpc://" + address(one, host), config(host))) {
         session.run(init);
         for (int i = 0; i < 3; i++) {
           Tensor r = session.fetch(y, Map.of(x, Tensor.vector(i, 3f)));

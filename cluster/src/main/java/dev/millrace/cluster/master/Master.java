@@ -225,8 +225,7 @@ public final class Master {
     closeAll();
     List<DeviceSpec> filters = deviceFilters.stream().map(DeviceSpec::parse).toList();
     SessionSettings settings =
-        new SessionSettings(
-            filters, false, false, false, SessionSettings.START_TIMEOUT, null, "");
+        new SessionSettings(filters, false, false, false, SessionSettings.START_TIMEOUT, null, "");
     Map<WorkerPeer, CompletableFuture<Void>> calls = new LinkedHashMap<>();
     cluster.tasks().stream()
         .filter(t -> settings.allows(t.name()) || t.name().equals(self.name()))

@@ -87,7 +87,8 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public void send(Key key, Tensor value, boolean dead) {
     String destination = taskOf(key.recvDevice());
-    Outlet outlet = destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
+    Outlet outlet =
+        destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
     if (outlet != null) {
       used.add(outlet);
       outlet.push(stepId, key, value);
@@ -105,7 +106,8 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public Tensor stage(Key key, Tensor value) {
     String destination = taskOf(key.recvDevice());
-    Outlet outlet = destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
+    Outlet outlet =
+        destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
     return outlet == null ? value.copyCounted() : outlet.stage(value);
   }
 

@@ -62,6 +62,7 @@ public final class Worker implements WorkerPeer {
       cluster -> {
         throw new IllegalStateException("no peers but those of the own cluster");
       };
+
   private final Executor threads;
   private final Map<String, WorkerSession> sessions = new ConcurrentHashMap<>();
 
