@@ -36,7 +36,16 @@ class MillraceTrainingTest {
           List.of(Optimizer.SGD, Optimizer.MOMENTUM, Optimizer.ADAGRAD, Optimizer.ADAM)) {
         specs.add(TrainingSpec.local(Model.EMBEDDING, optimizer, variables, 20));
       }
-      specs.add(TrainingSpec.local(Model.CNN, Optimizer.SGD, variables, 10));
+      for (Optimizer optimizer :
+          List.of(
+              Optimizer.SGD,
+              Optimizer.MOMENTUM,
+              Optimizer.ADAGRAD,
+              Optimizer.ADAM,
+              Optimizer.RMSPROP,
+              Optimizer.FTRL)) {
+        specs.add(TrainingSpec.local(Model.CNN, optimizer, variables, 10));
+      }
     }
     return TrainingGraph.of(PythonTensorFlow.find(), specs).stream();
   }

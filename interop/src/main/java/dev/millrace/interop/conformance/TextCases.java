@@ -54,6 +54,7 @@ public final class TextCases extends CaseTable {
     op("DecodeRaw", text("abcdefgh", "ijklmnop")).with("out_type", DType.INT32);
     op("DecodeRaw", text("abcd")).with("out_type", DType.UINT8);
     op("DecodeRaw", text("abcdefgh")).with("out_type", DType.INT16).with("little_endian", false);
+    op("DecodeRaw", text()).with("out_type", DType.FLOAT);
     op("DecodeRaw", text("abc")).with("out_type", DType.INT32).fails(Code.INVALID_ARGUMENT);
     op("DecodeRaw", text("abcd", "ab")).with("out_type", DType.UINT8).fails(Code.INVALID_ARGUMENT);
   }

@@ -12,7 +12,7 @@ public final class IoOps {
               ShardedNames.ALL,
               RegexFullMatch.ALL,
               WholeFiles.ALL,
-              List.of(StringJoin.OP))
+              List.of(StringJoin.OP, DecodeRaw.OP))
           .flatMap(List::stream)
           .toList();
 
