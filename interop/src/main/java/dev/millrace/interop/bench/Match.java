@@ -77,24 +77,30 @@ public record Match(int rounds, Duration turn) {
     return results;
   }
 
-  /** Prints a table; the ratio is that to the first contender. What nobody knows is a dash. */
+  /**
+   * Prints a table; the ratio is that to the first contender. What nobody knows is a dash. Bytes of
+   * heap per step, and how often memory for tensors was taken from the system, are those of the
+   * last round.
+   */
   public static void print(PrintStream out, String question, List<Result> results) {
     out.printf(
         Locale.ROOT,
-        "%n%-44s %12s %23s %12s %12s %9s %7s%n",
+        "%n%-44s %12s %23s %12s %12s %9s %10s %7s %7s%n",
         question,
         "steps/s",
         "min .. max",
         "median us",
         "p99 us",
         "peak MB",
+        "heap/step",
+        "native",
         "ratio");
     double first = results.getFirst().stepsPerSecond();
     for (Result r : results) {
       long peak = r.samples().getLast().peakBytes();
       out.printf(
           Locale.ROOT,
-          "  %-42s %,12.1f %,10.1f .. %,9.1f %,12.1f %12s %9s %7.2f%n",
+          "  %-42s %,12.1f %,10.1f .. %,9.1f %,12.1f %12s %9s %,10d %,7d %7.2f%n",
           r.name(),
           r.stepsPerSecond(),
           r.min(),
@@ -102,6 +108,8 @@ public record Match(int rounds, Duration turn) {
           r.medianMicros(),
           Double.isNaN(r.p99Micros()) ? "-" : String.format(Locale.ROOT, "%,.1f", r.p99Micros()),
           peak == 0 ? "-" : String.format(Locale.ROOT, "%,d", peak >> 20),
+          r.samples().getLast().heapBytes(),
+          r.samples().getLast().nativeAllocations(),
           r.stepsPerSecond() / first);
     }
     out.flush();

@@ -49,6 +49,14 @@ class MatchTest {
   }
 
   @Test
+  void aSampleCountsWhatAStepAllocates() {
+    byte[][] kept = new byte[1][];
+    Sample sample = Sample.of(() -> kept[0] = new byte[1 << 20], Duration.ofMillis(20));
+    assertTrue(sample.heapBytes() >= 1 << 20, sample.toString());
+    assertEquals(0, sample.nativeAllocations());
+  }
+
+  @Test
   void aContenderInAProcessOfItsOwnAnswersLikeOneHere() {
     try (ContenderProcess empty =
         ContenderProcess.start(TensorFlowLocal.Empty.class, List.of("1"))) {
