@@ -94,7 +94,10 @@ final class GrpcWorker implements WorkerPeer {
     if (underWay.isEmpty() || !checking.compareAndSet(false, true)) {
       return;
     }
-    status(patience)
+    // On a busy machine the first connection alone may take as long as that.
+    Duration limit =
+        channel.getState(false) == ConnectivityState.READY ? patience : patience.multipliedBy(4);
+    status(limit)
         .whenComplete(
             (devices, e) -> {
               checking.set(false);
@@ -107,7 +110,7 @@ final class GrpcWorker implements WorkerPeer {
                             "%s has not answered for %.1f s: its process is stopped, its host or"
                                 + " the network is down.",
                             place(),
-                            patience.toMillis() / 1e3));
+                            limit.toMillis() / 1e3));
                 endTensors(lost);
                 underWay.forEach(f -> f.completeExceptionally(lost));
               }
