@@ -72,6 +72,10 @@ public final class Links implements AutoCloseable {
   private final Map<String, Link> byTask = new ConcurrentHashMap<>();
   private final List<Link> all = new CopyOnWriteArrayList<>();
   private long lastTickNanos = System.nanoTime();
+
+  /** When this process was last found to have been held up, or when it began. */
+  private volatile long heldUpNanos = lastTickNanos;
+
   private volatile boolean closed;
 
   /**
@@ -138,6 +142,11 @@ public final class Links implements AutoCloseable {
   /** Runs something again and again on the thread that watches the links; it must not wait. */
   public void every(Duration period, Runnable action) {
     timer.scheduleWithFixedDelay(action, period.toNanos(), period.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  /** Whether this process itself was held up after {@code nanos}: others could not be heard. */
+  public boolean heldUpSince(long nanos) {
+    return heldUpNanos - nanos > 0;
   }
 
   // ---- being connected to ----
@@ -303,9 +312,12 @@ public final class Links implements AutoCloseable {
     long now = System.nanoTime();
     long since = now - lastTickNanos;
     lastTickNanos = now;
+    boolean heldUp = since > TICK_NANOS + 1_000_000_000L;
+    if (heldUp) {
+      heldUpNanos = now;
+    }
     for (Link l : all) {
-      if (since > TICK_NANOS + 1_000_000_000L) {
-        // This process was held up itself: others could not be heard.
+      if (heldUp) {
         l.excuseSilence();
       }
       long silent = l.silenceNanos();

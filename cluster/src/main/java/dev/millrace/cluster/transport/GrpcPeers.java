@@ -2,6 +2,7 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.link.Links;
 import dev.millrace.cluster.worker.Outlet;
 import dev.millrace.cluster.worker.Peers;
 import dev.millrace.cluster.worker.WorkerPeer;
@@ -44,9 +45,10 @@ public final class GrpcPeers implements Peers, AutoCloseable {
   /** The task's links, which are used to the tasks that have them. */
   public void setLinks(LinkEndpoint endpoint) {
     links = endpoint;
-    endpoint
-        .links()
-        .every(CHECK, () -> peers.values().forEach(p -> p.byGrpc().checkAlive(PATIENCE)));
+    Links all = endpoint.links();
+    all.every(
+        CHECK,
+        () -> peers.values().forEach(p -> p.byGrpc().checkAlive(PATIENCE, all::heldUpSince)));
   }
 
   @Override

@@ -52,6 +52,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongPredicate;
 
 /** A task in another process, ours or TensorFlow's, reached by the WorkerService. */
 final class GrpcWorker implements WorkerPeer {
@@ -89,19 +90,26 @@ final class GrpcWorker implements WorkerPeer {
   /**
    * Asks whether the peer is there if calls that may take long are under way, and fails them if it
    * does not answer: a connection alone does not tell a stopped process from a busy one.
+   *
+   * @param heldUpSince whether this process was held up itself since a time of the nano clock
    */
-  void checkAlive(Duration patience) {
+  void checkAlive(Duration patience, LongPredicate heldUpSince) {
     if (underWay.isEmpty() || !checking.compareAndSet(false, true)) {
       return;
     }
     // On a busy machine the first connection alone may take as long as that.
     Duration limit =
         channel.getState(false) == ConnectivityState.READY ? patience : patience.multipliedBy(4);
+    long start = System.nanoTime();
     status(limit)
         .whenComplete(
             (devices, e) -> {
               checking.set(false);
-              if (e != null && MillraceException.of(e).code() == Code.DEADLINE_EXCEEDED) {
+              boolean late = System.nanoTime() - start > limit.toNanos() + 1_000_000_000L;
+              if (e != null
+                  && MillraceException.of(e).code() == Code.DEADLINE_EXCEEDED
+                  && !late
+                  && !heldUpSince.test(start)) {
                 MillraceException lost =
                     new MillraceException(
                         Code.UNAVAILABLE,
