@@ -272,7 +272,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     if (coordinator.failure() != null) {
       throw coordinator.failure();
     }
-    SessionRunContext context = new SessionRunContext(session, fetches);
+    SessionRunContext context = new SessionRunContext(session, fetches, targets);
     Map<Output, Tensor> allFeeds = new LinkedHashMap<>(feeds);
     SequencedSet<Output> extra = new LinkedHashSet<>();
     SequencedSet<Node> allTargets = new LinkedHashSet<>(targets);

@@ -1,5 +1,6 @@
 package dev.millrace.train.session;
 
+import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.runtime.Session;
 import java.util.List;
@@ -8,11 +9,13 @@ import java.util.List;
 public final class SessionRunContext {
   private final Session session;
   private final List<Output> fetches;
+  private final List<Node> targets;
   private boolean stopRequested;
 
-  SessionRunContext(Session session, List<Output> fetches) {
+  SessionRunContext(Session session, List<Output> fetches, List<Node> targets) {
     this.session = session;
     this.fetches = fetches;
+    this.targets = targets;
   }
 
   /** The session, for what a hook runs on its own. */
@@ -23,6 +26,11 @@ public final class SessionRunContext {
   /** What the caller of the step asked for. */
   public List<Output> fetches() {
     return fetches;
+  }
+
+  /** What the caller of the step runs for its effect. */
+  public List<Node> targets() {
+    return targets;
   }
 
   /** Makes this the last step. */

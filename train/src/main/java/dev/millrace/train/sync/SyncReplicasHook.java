@@ -2,6 +2,7 @@ package dev.millrace.train.sync;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Output;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
@@ -13,6 +14,7 @@ import dev.millrace.train.session.SessionRunValues;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,6 +26,8 @@ import org.slf4j.LoggerFactory;
 public final class SyncReplicasHook implements SessionRunHook {
   private static final Logger LOG = LoggerFactory.getLogger(SyncReplicasHook.class);
   private static final Duration LEAVE = Duration.ofSeconds(10);
+  private static final long FIRST_PAUSE_NANOS = 200_000L;
+  private static final long LONGEST_PAUSE_NANOS = 20_000_000L;
 
   private final SyncNodes nodes;
   private final boolean chief;
@@ -31,9 +35,16 @@ public final class SyncReplicasHook implements SessionRunHook {
   private final Staleness staleness = new Staleness();
   private volatile boolean leaving;
 
+  /** Whether each worker has one gradient in each step: no spares, no repetitions. */
+  private final boolean oneEach;
+
+  /** The step that the gradients under way are for. */
+  private long step;
+
   SyncReplicasHook(SyncNodes nodes, boolean chief, int aggregated, int total) {
     this.nodes = nodes;
     this.chief = chief;
+    this.oneEach = aggregated == total;
     this.awaited =
         chief
             ? "the gradients of " + aggregated + " of " + total + " workers"
@@ -46,17 +57,21 @@ public final class SyncReplicasHook implements SessionRunHook {
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
-    if (!chief) {
+    if (chief) {
+      long before = read(session, nodes.chiefsBefore());
+      session.run(nodes.chiefInit());
+      session.run(before == 0 ? nodes.initTokens() : nodes.renewTokens());
+      coordinator.start("sync_replicas", () -> applyAverages(session, coordinator));
+    } else {
       session.run(nodes.localInit());
-      return;
     }
-    long before;
-    try (Tensor t = session.fetch(nodes.chiefsBefore())) {
-      before = t.longValue();
+    step = read(session, nodes.localStep().read());
+  }
+
+  private static long read(Session session, Output value) {
+    try (Tensor t = session.fetch(value)) {
+      return t.longValue();
     }
-    session.run(nodes.chiefInit());
-    session.run(before == 0 ? nodes.initTokens() : nodes.renewTokens());
-    coordinator.start("sync_replicas", () -> applyAverages(session, coordinator));
   }
 
   private void applyAverages(Session session, Coordinator coordinator) {
@@ -81,6 +96,25 @@ public final class SyncReplicasHook implements SessionRunHook {
   @Override
   public void afterRun(SessionRunContext context, SessionRunValues values) {
     staleness.add(Math.max(0, values.value(nodes.staleness()).longValue()));
+    if (oneEach && context.targets().contains(nodes.train())) {
+      step = ownToken(context.session());
+    }
+  }
+
+  /**
+   * A token of the step that this worker's gradients are in already is that of another, who was
+   * slow to take it: it goes back, or this worker would stand in for that one in the average.
+   */
+  private long ownToken(Session session) {
+    long token = read(session, nodes.localStep().read());
+    for (long pause = FIRST_PAUSE_NANOS;
+        token == step && read(session, nodes.globalStep().read()) == step;
+        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
+      session.run(nodes.giveBack());
+      LockSupport.parkNanos(pause);
+      token = read(session, nodes.takeAgain());
+    }
+    return token;
   }
 
   /** How late this worker's gradients were; those late by 1 or more were dropped. */

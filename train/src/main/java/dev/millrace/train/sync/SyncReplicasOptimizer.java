@@ -158,9 +158,12 @@ public final class SyncReplicasOptimizer implements Minimizer {
             chiefs.count(ownOnStep),
             initTokens(onStep, queue, globalStep),
             renewTokens(ownOnStep, queue, left, globalStep),
+            train,
             sync,
             QueueAccess.close(onStep.withName("sync_token_q_Close"), queue, true),
             stale,
+            QueueAccess.enqueue(ownOnStep, queue, List.of(localStep.read())),
+            takeAgain(ownOnStep, beside, queue, localStep),
             leave(own, onStep, accumulators, left, localInit, localStep));
     return train;
   }
@@ -180,6 +183,13 @@ public final class SyncReplicasOptimizer implements Minimizer {
     }
     token.refineShape(Shape.scalar());
     return token;
+  }
+
+  private static Output takeAgain(
+      Scope onStep, Scope beside, Output queue, GraphVariable localStep) {
+    Output other = QueueAccess.dequeue(onStep, queue, List.of(localStep.dtype())).output(0);
+    other.refineShape(Shape.scalar());
+    return localStep.valueAfter(beside, localStep.assign(beside, other));
   }
 
   /** 1 if the gradients are not late as far as is known, else 0. */
