@@ -138,7 +138,7 @@ final class StepRendezvous implements Rendezvous {
       }
       return;
     }
-    FirstOf both = new FirstOf(receiver);
+    FirstOf both = new FirstOf(key, receiver);
     local.recv(key, both);
     try {
       member.peers().peer(source).recvTensor(stepId, key, both.asking, both);
@@ -167,13 +167,15 @@ final class StepRendezvous implements Rendezvous {
   }
 
   /** Takes what comes first, the answer or the push, and stops asking. */
-  private static final class FirstOf implements Receiver {
+  private final class FirstOf implements Receiver {
+    private final Key key;
     private final Receiver receiver;
     private final Cancellation asking = new Cancellation();
     private final AtomicBoolean taken = new AtomicBoolean();
     private volatile Cancellation.Registration registration;
 
-    FirstOf(Receiver receiver) {
+    FirstOf(Key key, Receiver receiver) {
+      this.key = key;
       this.receiver = receiver;
     }
 
@@ -188,6 +190,7 @@ final class StepRendezvous implements Rendezvous {
       if (!taken.compareAndSet(false, true)) {
         return false;
       }
+      local.withdraw(key, this);
       Cancellation.Registration r = registration;
       if (r != null) {
         r.close();

@@ -80,6 +80,14 @@ public final class LocalRendezvous implements Rendezvous {
     }
   }
 
+  /** Forgets a receiver that waits, if it does: it was served another way. */
+  public synchronized void withdraw(Key key, Receiver receiver) {
+    Meeting m = meetings.get(key.full());
+    if (m != null && m.receivers.remove(receiver) && m.isEmpty()) {
+      meetings.remove(key.full());
+    }
+  }
+
   @Override
   public void abort(MillraceException cause) {
     List<Receiver> waiting = new ArrayList<>();
