@@ -22,7 +22,9 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
@@ -36,6 +38,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Server implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Server.class);
+
+  /** How long a thread that answers calls waits for another. */
+  private static final int IDLE_SECONDS = 10;
 
   /** The servers of this process by target, so that sessions on them need no network. */
   private static final Map<String, Server> RUNNING = new ConcurrentHashMap<>();
@@ -84,7 +89,12 @@ public final class Server implements AutoCloseable {
     this.task = task;
     InetSocketAddress address = listenAddress(task, spec.address(task));
     threads =
-        Executors.newCachedThreadPool(
+        new ThreadPoolExecutor(
+            0,
+            Integer.MAX_VALUE,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new SynchronousQueue<>(),
             Thread.ofPlatform().name("millrace-" + task + "-", 0).daemon().factory());
     String host = host(spec.address(task));
     // With port 0 the own address is known only once listening, and nobody else can know it.

@@ -103,7 +103,7 @@ class VanishingClientsTest {
       // Between the two servers there is a link; those of clients are gone.
       eventually("links and all else", 2, () -> ps.held() + worker.held());
       eventually("bytes of tensors", bytes, BufferPool.shared()::usedBytes);
-      // Idle threads of the pool end after a minute; they must not be as many as the sessions.
+      // Idle threads of the pool end after a while; they must not be as many as the sessions.
       eventually("threads", threads + 40, VanishingClientsTest::threads);
       long filesLeft = openFiles();
       assertTrue(filesLeft <= files + 5, filesLeft + " files are open, before " + files);
