@@ -49,6 +49,9 @@ final class RunningMillrace implements AutoCloseable {
   private static RunningMillrace start(Map<String, String> environment, String... args)
       throws IOException {
     List<String> command = new ArrayList<>();
+    if (ignoresInterrupts()) {
+      command.addAll(List.of("env", "--default-signal=INT"));
+    }
     command.add(sourceTree().resolve("millrace").toString());
     command.addAll(List.of(args));
     ProcessBuilder b = new ProcessBuilder(command);
@@ -58,6 +61,17 @@ final class RunningMillrace implements AutoCloseable {
     Process p = b.start();
     p.getOutputStream().close();
     return new RunningMillrace(p);
+  }
+
+  /** Whether Ctrl-C is without effect here, as in what a script starts in the background. */
+  private static boolean ignoresInterrupts() throws IOException {
+    Path status = Path.of("/proc/self/status");
+    if (!Files.exists(status)) {
+      return false;
+    }
+    return Files.readAllLines(status).stream()
+        .filter(line -> line.startsWith("SigIgn:"))
+        .anyMatch(line -> (Long.parseUnsignedLong(line.substring(7).strip(), 16) & 2) != 0);
   }
 
   /** The class path of the tests, also where a launcher of tests has one of its own. */
