@@ -3,6 +3,7 @@ package dev.millrace.cluster.transport;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.collective.peers.LocalTcp;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.proto.RecvTensorRequest;
 import dev.millrace.tensor.Tensor;
@@ -13,6 +14,7 @@ import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.buffer.Unpooled;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandler;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.channel.unix.UnixChannel;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Exception;
@@ -23,6 +25,7 @@ import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Settings;
 import io.grpc.netty.shaded.io.netty.util.AsciiString;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
@@ -89,7 +92,10 @@ final class TensorStreams extends Http2FrameListenerDecorator {
   @Override
   public void onSettingsRead(ChannelHandlerContext ctx, Http2Settings settings)
       throws Http2Exception {
-    Loopback.unpace(ctx.channel());
+    if (ctx.channel() instanceof UnixChannel unix
+        && ctx.channel().remoteAddress() instanceof InetSocketAddress remote) {
+      LocalTcp.tune(unix.fd().intValue(), remote);
+    }
     super.onSettingsRead(ctx, settings);
   }
 

@@ -23,7 +23,7 @@ import java.util.List;
  * <p>The JDK has no name for this option and hides the number of a channel's file, so the kernel's
  * tables are asked for it. Where any of this is impossible the connection stays as it is.
  */
-final class LocalTcp {
+public final class LocalTcp {
   private static final int IPPROTO_TCP = 6;
   private static final int TCP_CONGESTION = 13;
   private static final List<Path> TABLES =
@@ -37,10 +37,7 @@ final class LocalTcp {
     try {
       InetSocketAddress local = (InetSocketAddress) channel.getLocalAddress();
       InetSocketAddress remote = (InetSocketAddress) channel.getRemoteAddress();
-      boolean stays =
-          remote.getAddress().isLoopbackAddress()
-              || NetworkInterface.getByInetAddress(remote.getAddress()) != null;
-      String inode = stays ? inode(local.getPort(), remote.getPort()) : null;
+      String inode = staysHere(remote) ? inode(local.getPort(), remote.getPort()) : null;
       int file = inode == null ? -1 : file("socket:[" + inode + "]");
       if (file >= 0) {
         setCongestionControl(file, "reno");
@@ -48,6 +45,22 @@ final class LocalTcp {
     } catch (IOException | RuntimeException e) {
       // Slower, but as good.
     }
+  }
+
+  /** Likewise for a connection whose file number is known. */
+  public static void tune(int file, InetSocketAddress remote) {
+    try {
+      if (staysHere(remote)) {
+        setCongestionControl(file, "reno");
+      }
+    } catch (IOException | RuntimeException e) {
+      // Slower, but as good.
+    }
+  }
+
+  private static boolean staysHere(InetSocketAddress remote) throws IOException {
+    return remote.getAddress().isLoopbackAddress()
+        || NetworkInterface.getByInetAddress(remote.getAddress()) != null;
   }
 
   /** The kernel's number of the socket between these ports, or null. */
