@@ -5,9 +5,12 @@ import static dev.millrace.tensor.math.Formula.Y;
 import static dev.millrace.tensor.math.Formula.choose;
 import static dev.millrace.tensor.math.Formula.number;
 
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.ref.Reference;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
@@ -26,9 +29,14 @@ public final class ChannelBias {
   private static final double[] NONE = {};
   private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
   private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
+  private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
+  private static final long STEP = S.vectorByteSize();
 
-  /** Rows shorter than this are added several at a time. */
-  private static final long SHORT_ROW = 512;
+  /** Values that are worth a thread of their own. */
+  private static final long GRAIN = 1 << 16;
+
+  /** Floats of a bias that is repeated until whole vectors are full, at most. */
+  private static final long MAX_PATTERN = 1 << 14;
 
   private ChannelBias() {}
 
@@ -37,31 +45,77 @@ public final class ChannelBias {
    * shape of {@code value} and may be the same memory.
    */
   public static void add(Tensor value, Tensor bias, boolean relu, Tensor out) {
-    Recipe recipe = relu ? ADD_RELU : ADD;
-    LaneType lane = LaneType.of(value.dtype());
     long channels = bias.elements();
-    long rows = channels == 0 ? 0 : value.elements() / channels;
-    int together = 1;
-    while (channels * together < SHORT_ROW && rows % (2L * together) == 0 && rows > 0) {
-      together *= 2;
+    long pattern = channels % S.length() == 0 ? channels : channels * S.length();
+    if (value.dtype() == DType.FLOAT && channels > 0 && pattern <= MAX_PATTERN) {
+      addFloats(value, bias, relu, out, pattern);
+    } else {
+      Recipe recipe = relu ? ADD_RELU : ADD;
+      Walk.run(out.shape(), recipe, LaneType.of(value.dtype()), NONE, value, bias, out);
     }
-    if (together == 1) {
-      Walk.run(out.shape(), recipe, lane, NONE, value, bias, out);
-      return;
-    }
-    Tensor repeated = Tensor.allocateCounted(bias.dtype(), Shape.of(channels * together));
-    Shape matrix = Shape.of(rows / together, channels * together);
-    Tensor from = value.reshaped(matrix);
-    Tensor to = out.reshaped(matrix);
+  }
+
+  /** Adds the bias as often as fills {@code pattern} floats, and with them whole vectors. */
+  private static void addFloats(Tensor value, Tensor bias, boolean relu, Tensor out, long pattern) {
+    Tensor repeated = Tensor.allocateCounted(DType.FLOAT, Shape.of(pattern));
+    MemorySegment x = value.data();
+    MemorySegment b = repeated.data();
+    MemorySegment y = out.data();
     try {
-      for (long i = 0; i < together; i++) {
-        MemorySegment.copy(bias.data(), 0, repeated.data(), i * bias.byteSize(), bias.byteSize());
+      for (long at = 0; at < 4 * pattern; at += bias.byteSize()) {
+        MemorySegment.copy(bias.data(), 0, b, at, bias.byteSize());
       }
-      Walk.run(matrix, recipe, lane, NONE, from, repeated, to);
+      long grain = (GRAIN + pattern - 1) / pattern * pattern;
+      Parallel.run(
+          value.elements(),
+          grain,
+          (from, to) -> {
+            if (relu) {
+              addAndCut(x, b, 4 * pattern, y, 4 * from, 4 * to);
+            } else {
+              add(x, b, 4 * pattern, y, 4 * from, 4 * to);
+            }
+          });
     } finally {
       repeated.release();
-      from.release();
-      to.release();
+      Reference.reachabilityFence(value);
+      Reference.reachabilityFence(bias);
+      Reference.reachabilityFence(out);
+    }
+  }
+
+  /** {@code from} is the beginning of a row; there may be less than a pattern. */
+  private static void add(
+      MemorySegment x, MemorySegment b, long pattern, MemorySegment y, long from, long to) {
+    for (long start = from; start < to; start += pattern) {
+      long bytes = Math.min(pattern, to - start);
+      long i = 0;
+      for (; i <= bytes - STEP; i += STEP) {
+        FloatVector.fromMemorySegment(S, x, start + i, LE)
+            .add(FloatVector.fromMemorySegment(S, b, i, LE))
+            .intoMemorySegment(y, start + i, LE);
+      }
+      for (; i < bytes; i += 4) {
+        y.set(F32, start + i, x.get(F32, start + i) + b.get(F32, i));
+      }
+    }
+  }
+
+  private static void addAndCut(
+      MemorySegment x, MemorySegment b, long pattern, MemorySegment y, long from, long to) {
+    for (long start = from; start < to; start += pattern) {
+      long bytes = Math.min(pattern, to - start);
+      long i = 0;
+      for (; i <= bytes - STEP; i += STEP) {
+        FloatVector sum =
+            FloatVector.fromMemorySegment(S, x, start + i, LE)
+                .add(FloatVector.fromMemorySegment(S, b, i, LE));
+        sum.blend(0f, sum.compare(VectorOperators.LE, 0f)).intoMemorySegment(y, start + i, LE);
+      }
+      for (; i < bytes; i += 4) {
+        float sum = x.get(F32, start + i) + b.get(F32, i);
+        y.set(F32, start + i, sum <= 0 ? 0 : sum);
+      }
     }
   }
 

@@ -116,7 +116,9 @@ public record Gemm(
       int i1,
       int j0,
       int j1) {
-    if (type == DType.FLOAT && OneDnn.isAvailable()) {
+    if (ThinGemm.suits(this, i1 - i0, j1 - j0)) {
+      ThinGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
+    } else if (type == DType.FLOAT && OneDnn.isAvailable()) {
       long aAt = a.address() + 4L * i0 * (transA ? 1 : lda);
       long bAt = b.address() + 4L * j0 * (transB ? ldb : 1);
       long cAt = c.address() + 4L * ((long) i0 * ldc + j0);

@@ -152,13 +152,24 @@ final class Panel {
 
   /** Writes the transposed of {@code rows} by {@code cols} floats; strides are in bytes. */
   static void transpose(
-      MemorySegment from, long at, long stride, int rows, int cols, MemorySegment to, long step) {
-    int whole = rows & -4;
-    for (int i = 0; i < whole; i += 4) {
-      fourRows(from, at + i * stride, stride, cols, to, i * 4L, step);
+      MemorySegment from,
+      long at,
+      long stride,
+      int rows,
+      int cols,
+      MemorySegment to,
+      long toAt,
+      long step) {
+    if (rows < 4) {
+      for (int i = 0; i < rows; i++) {
+        column4(from, at + i * stride, 4, cols, to, toAt + i * 4L, step);
+      }
+      return;
     }
-    for (int i = whole; i < rows; i++) {
-      column4(from, at + i * stride, 4, cols, to, i * 4L, step);
+    // The last group of four may overlap the one before it.
+    for (int i = 0; i < rows; i += 4) {
+      int row = Math.min(i, rows - 4);
+      fourRows(from, at + row * stride, stride, cols, to, toAt + row * 4L, step);
     }
   }
 

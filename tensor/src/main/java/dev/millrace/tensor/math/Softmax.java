@@ -80,6 +80,19 @@ public final class Softmax {
    */
   public static void sparseCrossEntropy(
       Tensor x, Tensor labels, Tensor loss, Tensor backprop, long rows, long cols) {
+    if (ShortRows.suit(x.dtype(), cols)) {
+      Parallel.run(
+          rows,
+          GRAIN / Math.max(1, cols),
+          (from, to) ->
+              ShortRows.sparseCrossEntropy(
+                  x.data(), labels, loss.data(), backprop.data(), from, to, (int) cols));
+      Reference.reachabilityFence(x);
+      Reference.reachabilityFence(labels);
+      Reference.reachabilityFence(loss);
+      Reference.reachabilityFence(backprop);
+      return;
+    }
     long[] classes = labels.toLongs();
     Computation computation =
         (loop, in, to, row, count) ->

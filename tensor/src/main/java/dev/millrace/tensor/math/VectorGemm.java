@@ -160,7 +160,7 @@ final class VectorGemm {
     long stride = roundUp(g.k(), 16) * 4;
     Buffer scratch = BufferPool.shared().allocate(stride * (j1 - j0));
     try {
-      Panel.transpose(b, 4L * j0, bStride, g.k(), j1 - j0, scratch.memory(), stride);
+      Panel.transpose(b, 4L * j0, bStride, g.k(), j1 - j0, scratch.memory(), 0, stride);
       DotGemm.multiply(
           g.k(),
           i1 - i0,

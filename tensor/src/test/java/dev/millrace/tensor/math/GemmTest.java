@@ -58,6 +58,23 @@ class GemmTest {
   }
 
   @Test
+  void thinProductsOfATransposedMatrixEqualTheReference() {
+    SplittableRandom random = new SplittableRandom(12);
+    for (int n : new int[] {4, 5, 7, 10, 15, 16, 17, 20}) {
+      for (int m : new int[] {32, 33, 129, 160, 300}) {
+        for (int k : new int[] {1, 100, 300}) {
+          check(Gemm.of(DType.FLOAT, true, false, m, n, k), random, Gemm::multiply);
+          int gap = random.nextInt(3);
+          check(
+              new Gemm(DType.FLOAT, true, false, m, n, k, m + gap, n + gap, n + gap),
+              random,
+              Gemm::multiply);
+        }
+      }
+    }
+  }
+
+  @Test
   void matricesLargerThanTheCacheEqualTheReference() {
     SplittableRandom random = new SplittableRandom(10);
     for (boolean transA : new boolean[] {false, true}) {

@@ -1,9 +1,12 @@
 package dev.millrace.tensor.math;
 
+import static java.util.stream.Collectors.joining;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
@@ -15,8 +18,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -36,6 +41,12 @@ class OneDnnTest {
   void isNotLoadedWhenTurnedOff() throws Exception {
     assertEquals(
         "no oneDNN: turned off by -Dmillrace.native=false", child("-Dmillrace.native=false"));
+  }
+
+  @Test
+  void productsAndConvolutionsMapNoLibraryWhenTurnedOff() throws Exception {
+    assertEquals("[]", child("-Dmillrace.native=false", "-Dtest.mapped=true"));
+    assertTrue(child("-Dtest.mapped=true").contains("libdnnl"));
   }
 
   @Test
@@ -64,11 +75,12 @@ class OneDnnTest {
   }
 
   /** The first line a JVM of its own prints that asks {@link OneDnn} what it is. */
-  private static String child(String option) throws IOException, InterruptedException {
+  private static String child(String... options) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("--enable-native-access=ALL-UNNAMED");
-    command.add(option);
+    command.add("--add-modules=jdk.incubator.vector");
+    command.addAll(List.of(options));
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
     command.add(Child.class.getName());
@@ -76,7 +88,7 @@ class OneDnnTest {
     try {
       String output = new String(process.getInputStream().readAllBytes());
       assertTrue(process.waitFor(60, TimeUnit.SECONDS), "the child did not end");
-      return output.strip();
+      return output.lines().filter(l -> !l.startsWith("WARNING: ")).collect(joining("\n"));
     } finally {
       process.destroyForcibly();
     }
@@ -84,12 +96,33 @@ class OneDnnTest {
 
   /** Run in a JVM of its own. */
   static final class Child {
-    public static void main(String[] args) {
+    public static void main(String[] args) throws IOException {
+      if (Boolean.getBoolean("test.mapped")) {
+        multiplyAndConvolve();
+        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+          System.out.println(
+              maps.map(l -> l.substring(l.lastIndexOf('/') + 1))
+                  .filter(name -> name.matches("lib.*(dnnl|gomp|OpenCL|mkl|blas).*"))
+                  .distinct()
+                  .toList());
+        }
+        return;
+      }
       String first = System.getProperty("test.load");
       if (first != null) {
         SymbolLookup.libraryLookup(Path.of(first), Arena.global());
       }
       System.out.println(OneDnn.describe());
+    }
+
+    private static void multiplyAndConvolve() {
+      Random random = new Random(1);
+      Tensor a = Matrices.random(DType.FLOAT, random, 100, 100);
+      Tensor c = Tensor.allocate(DType.FLOAT, a.shape());
+      Gemm.run(DType.FLOAT, false, false, 100, 100, 100, a.data(), a.data(), c.data(), false);
+      Window three = Window.same(10, 3, 1, 1);
+      Conv2D conv = new Conv2D(DType.FLOAT, 1, 10, 10, 1, 1, three, three);
+      conv.forward(a.data(), a.data().asSlice(0, 36), c.data());
     }
   }
 }

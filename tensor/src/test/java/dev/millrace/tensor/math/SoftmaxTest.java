@@ -121,6 +121,25 @@ class SoftmaxTest {
   }
 
   @Test
+  void manyRowsOfFewClassesAreLikeEachAlone() {
+    for (int n : new int[] {2, 10, 19}) {
+      Tensor x = samples.finite(DType.FLOAT, Shape.of(301, n));
+      long[] places = new long[301];
+      Arrays.setAll(places, _ -> samples.below(n));
+      Tensor loss = Tensor.allocate(DType.FLOAT, Shape.of(301));
+      Tensor backprop = Tensor.allocate(DType.FLOAT, x.shape());
+      Softmax.sparseCrossEntropy(x, Tensor.vector(places), loss, backprop, 301, n);
+      for (int r = 0; r < 301; r++) {
+        double[] p = probabilities(x, r, n);
+        int label = (int) places[r];
+        assertEquals(-Math.log(p[label]), loss.doubleAt(r), 2e-5);
+        p[label] -= 1;
+        assertArrayEquals(p, row(backprop, r, n), 4e-6);
+      }
+    }
+  }
+
+  @Test
   void largeScoresDoNotOverflowAndNoClassesCostNothing() {
     Tensor y = Tensor.allocate(DType.FLOAT, Shape.of(1, 3));
     Softmax.softmax(Tensor.of(Shape.of(1, 3), 1e30f, 1e30f, -1e30f), y, 1, 3);
