@@ -8,7 +8,10 @@ import dev.millrace.cluster.transport.StatusClient;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.TaskFacts;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -42,12 +45,25 @@ final class ClusterView implements AutoCloseable {
    * What a task answered.
    *
    * @param devices what it has; empty if it did not answer
+   * @param facts how it is; null if it did not answer or is not a Millrace task
+   * @param clockAheadMillis how far its clock is ahead of ours at least, whenever within the time
+   *     its answer took it was read; 0 without facts
    * @param failure why it did not answer, or null
    */
   record Answer(
-      TaskId task, String address, double millis, List<DeviceAttributes> devices, String failure) {
+      TaskId task,
+      String address,
+      double millis,
+      List<DeviceAttributes> devices,
+      TaskFacts facts,
+      double clockAheadMillis,
+      String failure) {
     boolean isUp() {
       return failure == null;
+    }
+
+    boolean hasFacts() {
+      return facts != null;
     }
 
     /** A number that is new with every start of the task. */
@@ -58,24 +74,51 @@ final class ClusterView implements AutoCloseable {
 
   /** Asks all tasks at once for their status. */
   List<Answer> ask() {
-    Map<TaskId, CompletableFuture<Answer>> calls = new LinkedHashMap<>();
-    for (TaskId t : cluster.tasks()) {
-      long start = System.nanoTime();
-      String address = cluster.address(t);
-      calls.put(
-          t,
-          clients
-              .get(t)
-              .status(patience)
-              .handle(
-                  (devices, e) -> {
-                    double millis = (System.nanoTime() - start) / 1e6;
-                    return e == null
-                        ? new Answer(t, address, millis, devices, null)
-                        : new Answer(t, address, millis, List.of(), why(e));
-                  }));
-    }
-    return calls.values().stream().map(CompletableFuture::join).toList();
+    return cluster.tasks().stream()
+        .map(this::ask)
+        .toList() // all are asked before the first is waited for
+        .stream()
+        .map(CompletableFuture::join)
+        .toList();
+  }
+
+  private CompletableFuture<Answer> ask(TaskId task) {
+    long start = System.nanoTime();
+    String address = cluster.address(task);
+    return clients
+        .get(task)
+        .status(patience)
+        .handle(
+            (devices, e) -> {
+              double millis = (System.nanoTime() - start) / 1e6;
+              return e == null
+                  ? new Answer(task, address, millis, devices, null, 0, null)
+                  : new Answer(task, address, millis, List.of(), null, 0, why(e));
+            })
+        .thenCompose(a -> a.isUp() ? withFacts(a) : CompletableFuture.completedFuture(a));
+  }
+
+  private CompletableFuture<Answer> withFacts(Answer a) {
+    Instant asked = Instant.now();
+    return clients
+        .get(a.task())
+        .facts(patience)
+        .handle(
+            (facts, e) -> {
+              if (e != null) {
+                return a;
+              }
+              Instant theirs = Instant.EPOCH.plus(facts.getClockMicros(), ChronoUnit.MICROS);
+              double ahead = millis(Instant.now(), theirs);
+              double behind = millis(theirs, asked);
+              double off = ahead > 0 ? ahead : behind > 0 ? -behind : 0;
+              return new Answer(
+                  a.task(), a.address(), a.millis(), a.devices(), facts, off, a.failure());
+            });
+  }
+
+  private static double millis(Instant from, Instant to) {
+    return Duration.between(from, to).toNanos() / 1e6;
   }
 
   private static String why(Throwable e) {

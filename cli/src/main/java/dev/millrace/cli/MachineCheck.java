@@ -1,6 +1,7 @@
 package dev.millrace.cli;
 
 import com.sun.management.OperatingSystemMXBean;
+import dev.millrace.base.Version;
 import dev.millrace.cli.text.Amount;
 import dev.millrace.tensor.math.OneDnn;
 import java.io.IOException;
@@ -25,7 +26,7 @@ final class MachineCheck {
     int feature = Runtime.version().feature();
     String vendor = System.getProperty("java.vendor");
     if (feature >= 25) {
-      found.ok("java", "%s, %s, Millrace %s", Runtime.version(), vendor, Version.of());
+      found.ok("java", "%s, %s, Millrace %s", Runtime.version(), vendor, Version.own());
     } else {
       found.bad("java", "%s is too old: Millrace needs 25 or newer.", Runtime.version());
     }

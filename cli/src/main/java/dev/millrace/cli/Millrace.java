@@ -18,7 +18,7 @@ import picocli.CommandLine.ScopeType;
     name = "millrace",
     description = "Distributed TensorFlow for the JVM.",
     mixinStandardHelpOptions = true,
-    versionProvider = Version.class,
+    versionProvider = VersionLines.class,
     scope = ScopeType.INHERIT,
     usageHelpWidth = 100,
     subcommands = {

@@ -1,6 +1,7 @@
 package dev.millrace.cli;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Version;
 import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.proto.DeviceAttributes;
@@ -11,12 +12,16 @@ import java.net.ServerSocket;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Whether the tasks of a cluster can find and reach one another. A task that runs already is asked
@@ -24,6 +29,9 @@ import java.util.TreeSet;
  * start of a task has a number of its own, two that see the same number reach the same process.
  */
 final class NetworkCheck {
+  /** Clocks that differ by less are taken to agree. */
+  private static final double CLOCK_SECONDS = 1;
+
   private final ClusterSpec cluster;
   private final Duration patience;
   private final Examination found;
@@ -40,6 +48,12 @@ final class NetworkCheck {
       List<ClusterView.Answer> answers = view.ask();
       for (ClusterView.Answer a : answers) {
         address(a);
+      }
+      List<ClusterView.Answer> ours =
+          answers.stream().filter(ClusterView.Answer::hasFacts).toList();
+      if (!ours.isEmpty()) {
+        versions(ours);
+        clocks(ours);
       }
       if (answers.stream().allMatch(ClusterView.Answer::isUp)) {
         answers.forEach(a -> mutual(view, a, answers));
@@ -123,6 +137,44 @@ final class NetworkCheck {
       return ip.isLoopbackAddress() || NetworkInterface.getByInetAddress(ip) != null;
     } catch (SocketException e) {
       return false;
+    }
+  }
+
+  /** Tasks of several versions understand each other, but by TensorFlow's protocol at worst. */
+  private void versions(List<ClusterView.Answer> ours) {
+    Map<String, List<TaskId>> tasks =
+        ours.stream()
+            .collect(
+                Collectors.groupingBy(
+                    a -> a.facts().getVersion(),
+                    TreeMap::new,
+                    Collectors.mapping(ClusterView.Answer::task, Collectors.toList())));
+    if (tasks.keySet().equals(Set.of(Version.own()))) {
+      found.ok("versions", "%d tasks run Millrace %s, as this is", ours.size(), Version.own());
+    } else {
+      found.note(
+          "versions",
+          "the tasks run Millrace %s, and this is %s. Install the same version everywhere: others"
+              + " may have to do without the faster ways between tasks.",
+          tasks,
+          Version.own());
+    }
+  }
+
+  private void clocks(List<ClusterView.Answer> ours) {
+    ClusterView.Answer worst =
+        Collections.max(ours, Comparator.comparingDouble(a -> Math.abs(a.clockAheadMillis())));
+    double seconds = worst.clockAheadMillis() / 1e3;
+    if (Math.abs(seconds) < CLOCK_SECONDS) {
+      found.ok("clocks", "of %d tasks agree with this machine's", ours.size());
+    } else {
+      found.note(
+          "clocks",
+          "that of %s is %.1f s %s this machine's: the times in logs and summaries of different"
+              + " tasks will not fit together. Have all machines set theirs by NTP.",
+          worst.task(),
+          Math.abs(seconds),
+          seconds > 0 ? "ahead of" : "behind");
     }
   }
 

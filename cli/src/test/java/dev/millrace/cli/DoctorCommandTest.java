@@ -38,6 +38,8 @@ class DoctorCommandTest {
       assertTrue(out.contains("ok    ps/0          runs at " + cluster.address("ps")), out);
       assertTrue(out.contains("ok    from ps/0     reaches all 2 tasks, the same ones"), out);
       assertTrue(out.contains("ok    from worker/0 reaches all 2 tasks, the same ones"), out);
+      assertTrue(out.contains("ok    versions      2 tasks run Millrace "), out);
+      assertTrue(out.contains("ok    clocks        of 2 tasks agree with this machine's"), out);
       // The same cluster with the addresses exchanged.
       Ran r =
           Ran.millrace(

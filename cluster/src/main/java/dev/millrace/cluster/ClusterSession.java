@@ -39,6 +39,7 @@ public final class ClusterSession implements Session {
     this(graph, target, ConfigProto.getDefaultInstance());
   }
 
+  /** Likewise with TensorFlow's settings of a session, such as device filters. */
   public ClusterSession(Graph graph, String target, ConfigProto config) {
     if (!target.startsWith("grpc://")) {
       throw MillraceException.invalid("'%s' is not a target; those read grpc://host:port.", target);

@@ -66,6 +66,7 @@ public final class ClusterSpec {
     return of(m);
   }
 
+  /** From TensorFlow's message. */
   public static ClusterSpec decode(ClusterDef def) {
     SortedMap<String, SortedMap<Integer, String>> m = new TreeMap<>();
     for (JobDef j : def.getJobList()) {
@@ -74,6 +75,7 @@ public final class ClusterSpec {
     return ofSparse(m);
   }
 
+  /** As TensorFlow's message. */
   public ClusterDef encode() {
     ClusterDef.Builder b = ClusterDef.newBuilder();
     jobs.forEach((job, tasks) -> b.addJob(JobDef.newBuilder().setName(job).putAllTasks(tasks)));

@@ -2,14 +2,13 @@ package dev.millrace.cluster;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.master.Master;
+import dev.millrace.cluster.transport.FactsEndpoint;
 import dev.millrace.cluster.transport.GrpcPeers;
 import dev.millrace.cluster.transport.GrpcServer;
 import dev.millrace.cluster.transport.HealthEndpoint;
 import dev.millrace.cluster.transport.LinkEndpoint;
 import dev.millrace.cluster.transport.MasterEndpoint;
-import dev.millrace.cluster.transport.PropagatedPeers;
 import dev.millrace.cluster.transport.WorkerEndpoint;
-import dev.millrace.cluster.worker.Peers;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.OpRegistry;
@@ -25,7 +24,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -110,16 +108,22 @@ public final class Server implements AutoCloseable {
     peers.setSelf(worker);
     links = new LinkEndpoint(cluster, spec.address(task), address.getAddress(), worker, threads);
     peers.setLinks(links);
-    Function<ClusterSpec, Peers> propagated = named -> new PropagatedPeers(named, threads);
-    worker.setPropagated(propagated);
-    master = new Master(cluster, worker, peers, propagated, registry);
+    worker.setPropagated(peers::propagated);
+    master = new Master(cluster, worker, peers, peers::propagated, registry);
     MasterEndpoint masterEndpoint = new MasterEndpoint(master);
     WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry);
     links.serve(master, masterEndpoint, workerEndpoint);
     try {
       listener =
           GrpcServer.start(
-              task.toString(), address, masterEndpoint, workerEndpoint, links, health, threads);
+              task.toString(),
+              address,
+              masterEndpoint,
+              workerEndpoint,
+              links,
+              health,
+              new FactsEndpoint(master),
+              threads);
     } catch (MillraceException e) {
       links.close();
       threads.shutdownNow();
@@ -181,10 +185,12 @@ public final class Server implements AutoCloseable {
         ConfigProto.newBuilder().addAllDeviceFilters(List.of(deviceFilters)).build());
   }
 
+  /** Which task this is. */
   public TaskId task() {
     return task;
   }
 
+  /** The cluster it is a task of. */
   public ClusterSpec cluster() {
     return cluster;
   }

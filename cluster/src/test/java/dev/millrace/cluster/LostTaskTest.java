@@ -13,6 +13,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Placeholder;
+import dev.millrace.proto.ConfigProto;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -82,6 +83,11 @@ class LostTaskTest {
   /** Runs the step that does not end, strikes a task, and returns how the step ended. */
   private MillraceException during(Session session, ServerProcess struck, Blow blow)
       throws Exception {
+    return during(session, struck, blow, LIMIT_SECONDS);
+  }
+
+  private MillraceException during(
+      Session session, ServerProcess struck, Blow blow, double limitSeconds) throws Exception {
     CompletableFuture<Tensor> step = CompletableFuture.supplyAsync(() -> session.fetch(blocked));
     // The step is under way when one after it has run.
     assertEquals(9f, session.fetch(quick, feeds()).floatValue());
@@ -91,7 +97,7 @@ class LostTaskTest {
     ExecutionException e =
         assertThrows(ExecutionException.class, () -> step.get(20, TimeUnit.SECONDS));
     double seconds = (System.nanoTime() - start) / 1e9;
-    assertTrue(seconds < LIMIT_SECONDS, "took " + seconds + " s");
+    assertTrue(seconds < limitSeconds, "took " + seconds + " s");
     return MillraceException.of(e);
   }
 
@@ -183,6 +189,23 @@ class LostTaskTest {
         assertNames(e, new TaskId("worker", 1));
         eventually(() -> worker.worker().stepCount() == 0);
       }
+    }
+  }
+
+  @Test
+  void inAClusterThatTheSessionNamesAStoppedTaskIsNoticedToo() throws Exception {
+    ConfigProto config = ConfigProto.newBuilder().setClusterDef(cluster.encode()).build();
+    try (Server master = workerZero();
+        ServerProcess ps = ServerProcess.start(cluster, "ps");
+        ServerProcess _ = ServerProcess.start(cluster, new TaskId("worker", 1));
+        Session session =
+            new ClusterSession(
+                graph, "grpc://" + cluster.address(new TaskId("worker", 0)), config)) {
+      assertEquals(9f, session.fetch(quick, feeds()).floatValue());
+      MillraceException e = during(session, ps, ServerProcess::stop, 20);
+      assertNames(e, new TaskId("ps", 0));
+      ps.resume();
+      eventually(() -> master.worker().stepCount() == 0);
     }
   }
 

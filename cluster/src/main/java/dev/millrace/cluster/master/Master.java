@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -41,6 +42,7 @@ public final class Master {
   private final Function<ClusterSpec, Peers> propagated;
   private final OpRegistry registry;
   private final Map<String, MasterSession> sessions = new ConcurrentHashMap<>();
+  private final LongAdder steps = new LongAdder();
 
   /**
    * The master of a task.
@@ -66,6 +68,11 @@ public final class Master {
 
   public int sessionCount() {
     return sessions.size();
+  }
+
+  /** How many steps the sessions of this master have run, those closed meanwhile included. */
+  public long stepCount() {
+    return steps.sum();
   }
 
   /** The devices of this process' own task, as GetStatus tells them. */
@@ -137,7 +144,8 @@ public final class Master {
             workers,
             List.copyOf(devices),
             devices.stream().filter(d -> d.spec().taskName().equals(ownName)).findFirst().get(),
-            self.collectives().steps());
+            self.collectives().steps(),
+            steps);
     if (peers != this.peers) {
       session.whenClosed(peers::close);
     }

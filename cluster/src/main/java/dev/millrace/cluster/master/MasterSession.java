@@ -37,6 +37,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -72,6 +73,9 @@ public final class MasterSession {
     }
   }
 
+  /** How long a step that waits for an answer only offers its processor before it sleeps. */
+  private static final long YIELD_NANOS = 50_000;
+
   private final String handle;
   private final Graph graph;
   private final SessionSettings settings;
@@ -85,6 +89,9 @@ public final class MasterSession {
 
   /** The ids of steps that other masters run parts of too. */
   private final StepSequences collectiveSteps;
+
+  /** Counts the steps of all sessions of the master. */
+  private final LongAdder steps;
 
   private final Map<Wish, StepPlan> plans = new ConcurrentHashMap<>();
   private final Map<String, PartialRun> partialRuns = new ConcurrentHashMap<>();
@@ -102,7 +109,8 @@ public final class MasterSession {
       List<WorkerPeer> workers,
       List<Device> devices,
       Device clientDevice,
-      StepSequences collectiveSteps) {
+      StepSequences collectiveSteps,
+      LongAdder steps) {
     this.handle = handle;
     this.graph = graph;
     this.settings = settings;
@@ -110,6 +118,7 @@ public final class MasterSession {
     this.devices = devices;
     this.clientDevice = clientDevice;
     this.collectiveSteps = collectiveSteps;
+    this.steps = steps;
     workers.forEach(w -> workersByTask.put(w.name(), w));
     devices.forEach(d -> devicesByName.put(d.name(), d));
   }
@@ -188,6 +197,7 @@ public final class MasterSession {
       Consumer<DeviceStepStats> trace,
       Cancellation cancellation) {
     checkOpen();
+    steps.increment();
     StepPlan plan = planFor(new Wish(feedNames, fetches, targets));
     Map<String, Tensor> byKey = new LinkedHashMap<>();
     for (int i = 0; i < feeds.size(); i++) {
@@ -416,6 +426,9 @@ public final class MasterSession {
       Cancellation cancellation,
       StepErrors errors) {
     long start = System.nanoTime();
+    while (!call.isDone() && System.nanoTime() - start < YIELD_NANOS) {
+      Thread.yield();
+    }
     while (true) {
       try {
         return call.get(10, TimeUnit.SECONDS);

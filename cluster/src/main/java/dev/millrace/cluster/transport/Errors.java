@@ -8,6 +8,8 @@ import io.grpc.StatusRuntimeException;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Between our errors and gRPC's statuses: the codes are the same. */
 final class Errors {
@@ -17,6 +19,9 @@ final class Errors {
   /** Beside an error that a peer of ours has sent, as against one of the connection to it. */
   static final Metadata.Key<String> ANSWERED =
       Metadata.Key.of("millrace-answered", Metadata.ASCII_STRING_MARSHALLER);
+
+  /** How gRPC says that a deadline of ours has passed. */
+  private static final Pattern LATE = Pattern.compile("deadline exceeded after ([0-9.]+)s");
 
   private Errors() {}
 
@@ -58,13 +63,28 @@ final class Errors {
               || text.equals("channel closed")
               || st.getCause() instanceof java.io.IOException;
       if (!answered && (code == Code.UNAVAILABLE || (code == Code.UNKNOWN && cut))) {
-        String cause = st.getCause() == null ? "" : " (" + st.getCause().getMessage() + ")";
         return new MillraceException(
-            Code.UNAVAILABLE, peer + " cannot be reached: " + text + cause, t);
+            Code.UNAVAILABLE, peer + " cannot be reached: " + why(text, st.getCause()), t);
+      }
+      Matcher late = LATE.matcher(text);
+      if (!answered && code == Code.DEADLINE_EXCEEDED && late.find()) {
+        double seconds = Double.parseDouble(late.group(1));
+        String said = String.format(Locale.ROOT, "%s did not answer within %.1f s", peer, seconds);
+        return new MillraceException(code, said, t);
       }
       return decode(code, text);
     }
     return MillraceException.of(t);
+  }
+
+  /** What gRPC says, which is often no more than that there was a cause. */
+  private static String why(String text, Throwable cause) {
+    if (cause == null || cause.getMessage() == null) {
+      return text;
+    }
+    return text.equalsIgnoreCase("io exception")
+        ? cause.getMessage()
+        : text + " (" + cause.getMessage() + ")";
   }
 
   /** The error that a call to {@code peer} ended with, by its status. */

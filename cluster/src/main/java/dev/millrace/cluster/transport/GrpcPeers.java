@@ -11,6 +11,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -29,6 +30,10 @@ public final class GrpcPeers implements Peers, AutoCloseable {
   private final ClusterSpec cluster;
   private final Executor threads;
   private final Map<String, LinkedWorker> peers = new ConcurrentHashMap<>();
+
+  /** Those of sessions that named a cluster of their own, while they last. */
+  private final Set<PropagatedPeers> propagated = ConcurrentHashMap.newKeySet();
+
   private WorkerPeer self;
   private LinkEndpoint links;
 
@@ -48,7 +53,17 @@ public final class GrpcPeers implements Peers, AutoCloseable {
     Links all = endpoint.links();
     all.every(
         CHECK,
-        () -> peers.values().forEach(p -> p.byGrpc().checkAlive(PATIENCE, all::heldUpSince)));
+        () -> {
+          peers.values().forEach(p -> p.byGrpc().checkAlive(PATIENCE, all::heldUpSince));
+          propagated.forEach(p -> p.checkAlive(PATIENCE, all::heldUpSince));
+        });
+  }
+
+  /** The tasks of a cluster that a session has named, until they are closed. */
+  public Peers propagated(ClusterSpec named) {
+    PropagatedPeers p = new PropagatedPeers(named, threads, propagated::remove);
+    propagated.add(p);
+    return p;
   }
 
   @Override

@@ -34,6 +34,7 @@ public final class GrpcServer implements AutoCloseable {
       WorkerEndpoint worker,
       LinkEndpoint links,
       HealthEndpoint health,
+      FactsEndpoint facts,
       Executor threads) {
     GrpcLog.quiet();
     Connections connections = new Connections();
@@ -52,7 +53,12 @@ public final class GrpcServer implements AutoCloseable {
             .permitKeepAliveTime(5, TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true);
     for (ServerServiceDefinition s :
-        List.of(master.service(), worker.service(), links.service(), health.service())) {
+        List.of(
+            master.service(),
+            worker.service(),
+            links.service(),
+            health.service(),
+            facts.service())) {
       b.addService(ServerInterceptors.intercept(s, connections));
     }
     b.addTransportFilter(connections);

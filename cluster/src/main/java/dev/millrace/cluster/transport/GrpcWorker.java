@@ -29,6 +29,8 @@ import dev.millrace.proto.RegisterGraphRequest;
 import dev.millrace.proto.RegisterGraphResponse;
 import dev.millrace.proto.RunGraphRequest;
 import dev.millrace.proto.RunGraphResponse;
+import dev.millrace.proto.TaskFacts;
+import dev.millrace.proto.TaskFactsRequest;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
@@ -133,6 +135,10 @@ final class GrpcWorker implements WorkerPeer {
   public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
     return call(Methods.GET_STATUS, GetStatusRequest.getDefaultInstance(), timeout)
         .thenApply(GetStatusResponse::getDeviceAttributesList);
+  }
+
+  CompletableFuture<TaskFacts> facts(Duration timeout) {
+    return call(Methods.FACTS, TaskFactsRequest.getDefaultInstance(), timeout);
   }
 
   /** There is no faster way by this peer alone. */

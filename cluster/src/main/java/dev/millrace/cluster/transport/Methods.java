@@ -17,6 +17,7 @@ final class Methods {
   static final String MASTER = "tensorflow.MasterService";
   static final String WORKER = "tensorflow.WorkerService";
   static final String LINK = "millrace.LinkService";
+  static final String TASK = "millrace.TaskService";
 
   /** For messages that do not pass through protobuf's classes. */
   static final MethodDescriptor.Marshaller<byte[]> BYTES = new Bytes();
@@ -148,6 +149,10 @@ final class Methods {
           .setRequestMarshaller(BYTES)
           .setResponseMarshaller(BYTES)
           .build();
+
+  /** How a Millrace task is. */
+  static final MethodDescriptor<TaskFactsRequest, TaskFacts> FACTS =
+      method(TASK, "Facts", TaskFactsRequest.getDefaultInstance(), TaskFacts.getDefaultInstance());
 
   private Methods() {}
 

@@ -5,9 +5,12 @@ import dev.millrace.cluster.TaskId;
 import dev.millrace.cluster.worker.Peers;
 import dev.millrace.cluster.worker.WorkerPeer;
 import dev.millrace.graph.DeviceSpec;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.LongPredicate;
 
 /**
  * The tasks of a cluster that a client has named for one session. All are reached by gRPC at the
@@ -16,14 +19,22 @@ import java.util.concurrent.Executor;
  *
  * <p>Threading: any thread.
  */
-public final class PropagatedPeers implements Peers {
+final class PropagatedPeers implements Peers {
   private final ClusterSpec cluster;
   private final Executor threads;
   private final Map<String, GrpcWorker> peers = new ConcurrentHashMap<>();
+  private final Consumer<PropagatedPeers> onClose;
 
-  public PropagatedPeers(ClusterSpec cluster, Executor threads) {
+  /** {@code onClose} is told when the session has ended. */
+  PropagatedPeers(ClusterSpec cluster, Executor threads, Consumer<PropagatedPeers> onClose) {
     this.cluster = cluster;
     this.threads = threads;
+    this.onClose = onClose;
+  }
+
+  /** Asks the tasks with calls under way whether they are there; see {@link GrpcWorker}. */
+  void checkAlive(Duration patience, LongPredicate heldUpSince) {
+    peers.values().forEach(p -> p.checkAlive(patience, heldUpSince));
   }
 
   @Override
@@ -39,6 +50,7 @@ public final class PropagatedPeers implements Peers {
 
   @Override
   public void close() {
+    onClose.accept(this);
     peers.values().forEach(GrpcWorker::shutdown);
     peers.clear();
   }

@@ -2,6 +2,7 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.cluster.TaskId;
 import dev.millrace.proto.DeviceAttributes;
+import dev.millrace.proto.TaskFacts;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +24,11 @@ public final class StatusClient implements AutoCloseable {
   /** The devices of the task, if it answers within {@code timeout}. */
   public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
     return worker.status(timeout);
+  }
+
+  /** How the task is, if it is a Millrace task and answers within {@code timeout}. */
+  public CompletableFuture<TaskFacts> facts(Duration timeout) {
+    return worker.facts(timeout);
   }
 
   @Override

@@ -24,6 +24,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>Threading: any thread.
  */
 final class StepRendezvous implements Rendezvous {
+  /**
+   * A variable of this size or more leaves by RecvTensor as it is, as it does from a task of
+   * TensorFlow: to copy it takes as long as to send it. An update meanwhile may be in it or not.
+   */
+  private static final long AS_IT_IS_BYTES = 1 << 20;
+
   private final long stepId;
 
   /** Who this task is in the step; known for sure when the step begins to run here. */
@@ -108,7 +114,12 @@ final class StepRendezvous implements Rendezvous {
     String destination = taskOf(key.recvDevice());
     Outlet outlet =
         destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
-    return outlet == null ? value.copyCounted() : outlet.stage(value);
+    if (outlet != null) {
+      return outlet.stage(value);
+    }
+    boolean sentAsItIs =
+        value.byteSize() >= AS_IT_IS_BYTES && !destination.equals(member.taskName());
+    return sentAsItIs ? value.retain() : value.copyCounted();
   }
 
   /** Pushes what was sent to a task before there was a way to it. */

@@ -301,6 +301,7 @@ public final class Worker implements WorkerPeer {
       throw e;
     } finally {
       rendezvous.setRunning(false);
+      forgetIfEnded(call.stepId());
     }
   }
 
@@ -318,8 +319,8 @@ public final class Worker implements WorkerPeer {
   public boolean forgetStep(long stepId) {
     StepRendezvous r = steps.get(stepId);
     if (r != null && r.isEmpty()) {
-      steps.remove(stepId);
       ended.add(stepId);
+      steps.remove(stepId);
       return true;
     }
     return r == null;
@@ -334,6 +335,17 @@ public final class Worker implements WorkerPeer {
       return;
     }
     rendezvousOf(stepId).local().send(key, value, value == null);
+    forgetIfEnded(stepId);
+  }
+
+  /**
+   * Forgets a step that was made anew by something that came while it ended. A step that ends is
+   * noted as ended before it goes, so either this sees the note or the step goes after this.
+   */
+  private void forgetIfEnded(long stepId) {
+    if (ended.contains(stepId) && steps.containsKey(stepId)) {
+      cleanupStep(stepId);
+    }
   }
 
   /** Another task is gone: steps that wait for something of it fail with {@code cause}. */
@@ -375,6 +387,7 @@ public final class Worker implements WorkerPeer {
       return;
     }
     rendezvousOf(stepId).local().recv(key, receiver);
+    forgetIfEnded(stepId);
   }
 
   private void checkIncarnation(String method, String device, long expected, Code code) {

@@ -33,7 +33,7 @@ public final class LocalTcp {
   private LocalTcp() {}
 
   /** Sets the option if both ends of this connection are on this machine. */
-  static void tune(SocketChannel channel) {
+  public static void tune(SocketChannel channel) {
     try {
       InetSocketAddress local = (InetSocketAddress) channel.getLocalAddress();
       InetSocketAddress remote = (InetSocketAddress) channel.getRemoteAddress();

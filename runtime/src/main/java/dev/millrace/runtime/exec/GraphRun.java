@@ -26,7 +26,14 @@ import org.slf4j.LoggerFactory;
 abstract class GraphRun implements KernelContext {
   private static final Logger LOG = LoggerFactory.getLogger(GraphRun.class);
   private static final long REPORT_NANOS = 10_000_000_000L;
+  private static final long LONGEST_REPORT_NANOS = 300_000_000_000L;
   private static final int SPINS = 200;
+
+  /**
+   * How long a run that waits only offers its processor before it sleeps. What comes over a link is
+   * often this near, and to be woken takes as long.
+   */
+  private static final long YIELD_NANOS = 50_000;
 
   final CompiledGraph graph;
   final Step step;
@@ -35,6 +42,9 @@ abstract class GraphRun implements KernelContext {
 
   /** The node whose kernel is running. */
   int current;
+
+  /** How long the present wait must last before it is spoken of. */
+  private long reportAfterNanos;
 
   /** Values of references read for the current kernel, released when it is done. */
   private Tensor[] dereferenced = new Tensor[4];
@@ -171,7 +181,10 @@ abstract class GraphRun implements KernelContext {
     }
   }
 
-  /** Waits for an asynchronous kernel, and says every ten seconds for which. */
+  /**
+   * Waits for an asynchronous kernel, and says for which: after ten seconds, and again whenever the
+   * wait has doubled or gone on for five minutes.
+   */
   final long awaitCompletion(long idleSince) {
     step.rendezvous().flush();
     for (int i = 0; i < SPINS; i++) {
@@ -180,7 +193,17 @@ abstract class GraphRun implements KernelContext {
       }
       Thread.onSpinWait();
     }
-    long now = System.nanoTime();
+    long start = System.nanoTime();
+    long now = start;
+    for (; now - start < YIELD_NANOS; now = System.nanoTime()) {
+      if (anyCompleted) {
+        return 0;
+      }
+      Thread.yield();
+    }
+    if (idleSince == 0) {
+      reportAfterNanos = REPORT_NANOS;
+    }
     long since = idleSince == 0 ? now : idleSince;
     LockSupport.parkNanos(this, REPORT_NANOS);
     if (thread.isInterrupted() && !step.hasFailed()) {
@@ -189,11 +212,13 @@ abstract class GraphRun implements KernelContext {
               Code.CANCELLED,
               "Step " + step.id() + " was cancelled: the thread that ran it was interrupted."));
     }
-    if (!anyCompleted && System.nanoTime() - since > REPORT_NANOS) {
+    long waited = System.nanoTime() - since;
+    if (!anyCompleted && waited >= reportAfterNanos) {
+      reportAfterNanos = waited + Math.min(waited, LONGEST_REPORT_NANOS);
       LOG.info(
           "Step {} has waited {} s for {}.",
           step.id(),
-          (System.nanoTime() - since) / 1_000_000_000L,
+          waited / 1_000_000_000L,
           waiting.stream().map(r -> "'" + r.node().name() + "'").limit(5).toList());
     }
     return since;

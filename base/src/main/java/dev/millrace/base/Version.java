@@ -1,14 +1,21 @@
-package dev.millrace.cli;
+package dev.millrace.base;
 
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Properties;
-import picocli.CommandLine;
 
 /** Which Millrace this is. */
-final class Version implements CommandLine.IVersionProvider {
+public final class Version {
+  private static final String OWN = read();
+
+  private Version() {}
+
   /** The version of this build; {@code development} if it was not built by Maven. */
-  static String of() {
+  public static String own() {
+    return OWN;
+  }
+
+  private static String read() {
     Properties p = new Properties();
     try (InputStream in = Version.class.getResourceAsStream("version.properties")) {
       if (in != null) {
@@ -19,10 +26,5 @@ final class Version implements CommandLine.IVersionProvider {
     }
     String v = p.getProperty("version", "${");
     return v.startsWith("${") ? "development" : v;
-  }
-
-  @Override
-  public String[] getVersion() {
-    return new String[] {"millrace " + of(), "Java " + Runtime.version()};
   }
 }
