@@ -13,9 +13,14 @@ import java.time.Duration;
  */
 final class Patience {
   private static final int SPINS = 2_000;
-  private static final int YIELDS = 500;
   private static final int FEW_YIELDS = 5;
   private static final long SLEEP_NANOS = 5_000_000;
+
+  /**
+   * How long the processor is offered before it is given away: longer than any rank that works on
+   * the same operation stays behind, since waking from sleep costs more than all the offers.
+   */
+  private static final long YIELD_NANOS = 10_000_000;
 
   /** A rank that has left has sent all it will; what has not come by now never does. */
   private static final long LEFT_NANOS = 1_000_000_000;
@@ -23,7 +28,7 @@ final class Patience {
   private final Peers peers;
   private final long timeoutNanos;
   private final int spins;
-  private final int yields;
+  private final long yieldNanos;
   private int idle;
   private long idleSinceNanos;
 
@@ -31,7 +36,7 @@ final class Patience {
     this.peers = peers;
     this.timeoutNanos = timeout.toNanos();
     this.spins = peers.idling() == Idling.SPIN ? SPINS : 0;
-    this.yields = spins + (peers.idling() == Idling.SLEEP ? FEW_YIELDS : YIELDS);
+    this.yieldNanos = peers.idling() == Idling.SLEEP ? 0 : YIELD_NANOS;
   }
 
   /** Something moved: patience begins anew. */
@@ -49,20 +54,20 @@ final class Patience {
     if (round == spins) {
       idleSinceNanos = System.nanoTime();
     }
-    check(stage);
-    if (round < yields) {
+    long waited = System.nanoTime() - idleSinceNanos;
+    check(stage, waited);
+    if (waited < yieldNanos || round < spins + FEW_YIELDS) {
       Thread.yield();
     } else {
       peers.park(SLEEP_NANOS);
     }
   }
 
-  private void check(Stage stage) {
+  private void check(Stage stage, long waited) {
     MillraceException failure = peers.liveness().failure();
     if (failure != null) {
       throw failure;
     }
-    long waited = System.nanoTime() - idleSinceNanos;
     if (waited > LEFT_NANOS) {
       for (int r = 0; r < peers.size(); r++) {
         if (peers.hasLeft(r)) {

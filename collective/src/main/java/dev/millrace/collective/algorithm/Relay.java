@@ -15,8 +15,11 @@ final class Relay implements Stage {
   /** Incoming bytes are merged in blocks of up to this size, which stay in the second cache. */
   static final long BLOCK_BYTES = 256 << 10;
 
-  /** Less than this is not worth a system call of its own while more of its piece is to come. */
-  private static final long SEND_BYTES = 64 << 10;
+  /**
+   * Less than this is not sent while more of its piece is to come: where ranks share processors,
+   * each sending may cost a change between them.
+   */
+  private static final long SEND_BYTES = BLOCK_BYTES;
 
   /** Deals with data on its way. Positions are in the memory the relay works on. */
   interface Merge {

@@ -27,7 +27,7 @@ import java.util.stream.Stream;
  *
  * <p>Rounds of all contenders alternate: what the machine does meanwhile disturbs all of them
  * alike. There is a table per size, and the first contender is OpenMPI over shared memory where
- * there is one.
+ * there is one. The last is no all-reduce but what loopback itself allows.
  */
 public final class AllReduceBenchmark {
   /**
@@ -90,6 +90,7 @@ public final class AllReduceBenchmark {
         MillraceRanks.Way w = MillraceRanks.Way.valueOf(way.toUpperCase(Locale.ROOT));
         contenders.add(new MillraceRanks(w, settings.ranks, settings.bind));
       }
+      contenders.add(new PlainExchange(settings.ranks));
       for (int round = 0; round < settings.rounds; round++) {
         for (Contender c : contenders) {
           c.run(settings.sizes, settings.seconds)
