@@ -248,6 +248,45 @@ public final class TextCases extends CaseTable {
         .with("dense_keys", List.of("x"))
         .with("dense_shapes", List.of(Shape.of(2)))
         .noGradient();
+    // Lengths that differ, filled up with a default, and a type that nobody expects.
+    for (Tensor filling : List.of(noFloats, Tensor.of(Shape.of(1), -1f))) {
+      op("ParseExample", lacking, names, Tensor.scalar("x"), filling)
+          .with("Nsparse", 0)
+          .with("Ndense", 1)
+          .with("sparse_types", none)
+          .with("dense_shapes", List.of(Shape.of(Shape.UNKNOWN)))
+          .noGradient()
+          .fails(filling == noFloats ? Code.INVALID_ARGUMENT : Code.OK);
+    }
+    for (Tensor serialized : List.of(both, text("no example"), text(""), text())) {
+      boolean garbage = serialized.elements() == 1 && serialized.bytesAt(0).length > 0;
+      for (DType type : List.of(DType.FLOAT, DType.INT64, DType.STRING)) {
+        boolean wrong = serialized == both && type != DType.FLOAT;
+        op("ParseExample", serialized, names, Tensor.scalar("x"))
+            .with("Nsparse", 1)
+            .with("Ndense", 0)
+            .with("sparse_types", List.of(type))
+            .with("Tdense", none)
+            .with("dense_shapes", none)
+            .noGradient()
+            .fails(garbage || wrong ? Code.INVALID_ARGUMENT : Code.OK);
+      }
+    }
+    op("ParseSingleExample", Tensor.scalar(""), Tensor.of(Shape.of(1, 2), 3f, 4f))
+        .with("num_sparse", 1)
+        .with("sparse_keys", List.of("n"))
+        .with("sparse_types", List.of(DType.INT64))
+        .with("dense_keys", List.of("x"))
+        .with("dense_shapes", List.of(Shape.of(1, 2)))
+        .noGradient();
+    op("ParseSingleExample", one, noLongs)
+        .with("num_sparse", 0)
+        .with("sparse_keys", none)
+        .with("sparse_types", none)
+        .with("dense_keys", List.of("x"))
+        .with("dense_shapes", List.of(Shape.scalar()))
+        .noGradient()
+        .fails(Code.INVALID_ARGUMENT);
   }
 
   /** A folder that goes when the process does. */

@@ -26,10 +26,6 @@ class MillraceConformanceTest {
   /** Defined as TensorFlow 2.21 does, with an attribute more than the 2.18 of these tests has. */
   private static final Set<String> NEWER = Set.of("TensorListGetItem");
 
-  /** Differences that are known, by kind and op. Whoever mends one takes it out. */
-  private static final Set<String> KNOWN =
-      Set.of("UNSUPPORTED ParseExample", "UNSUPPORTED ParseSingleExample");
-
   /** Ops without a case: these belong to the session itself, and this one ends the process. */
   private static final Set<String> WITHOUT_CASES = Set.of("_Arg", "_Retval", "Abort");
 
@@ -57,7 +53,6 @@ class MillraceConformanceTest {
     List<Finding> findings = new ArrayList<>();
     table.cases().forEach(c -> findings.addAll(conformance.check(c)));
     table.scenarios().forEach(s -> findings.addAll(conformance.check(s)));
-    findings.removeIf(f -> KNOWN.contains(f.kind() + " " + f.subject().split("[^A-Za-z0-9_]")[0]));
     assertTrue(
         findings.isEmpty(),
         () ->

@@ -12,6 +12,7 @@ public final class IoOps {
               ShardedNames.ALL,
               RegexFullMatch.ALL,
               WholeFiles.ALL,
+              ParseExample.ALL,
               List.of(StringJoin.OP, DecodeRaw.OP))
           .flatMap(List::stream)
           .toList();
