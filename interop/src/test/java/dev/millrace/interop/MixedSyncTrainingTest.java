@@ -46,8 +46,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A worker of Millrace and one of TensorFlow, with its own SyncReplicasOptimizer and
- * MonitoredTrainingSession, train one model together on parameter servers of Millrace, whichever of
- * them is the chief; the parameter servers leave when both are done.
+ * MonitoredTrainingSession, train one model together on a parameter server of either, whichever of
+ * them is the chief; a parameter server of Millrace leaves when both are done.
  */
 @NeedsPython
 class MixedSyncTrainingTest {
@@ -58,28 +58,38 @@ class MixedSyncTrainingTest {
 
   @Test
   void millraceIsTheChiefOfATensorFlowWorker() throws Exception {
-    train(0);
+    trainOnMillrace(0);
   }
 
   @Test
   void tensorFlowIsTheChiefOfAMillraceWorker() throws Exception {
-    train(1);
+    trainOnMillrace(1);
   }
 
-  /** Trains with Millrace as worker number {@code own} of two. */
-  private void train(int own) throws Exception {
-    LoopbackCluster cluster = LoopbackCluster.psAndWorkers(1, 2);
-    ClusterSpec spec = ClusterSpec.decode(cluster.definition());
-    Path log = folder.resolve("python.log");
-    List<String> arguments = new ArrayList<>();
-    arguments.add(cluster.address("ps", 0));
-    arguments.add(cluster.address("worker", 0) + "," + cluster.address("worker", 1));
-    arguments.addAll(List.of("" + (1 - own), "2", "" + STEPS));
-    if (own == 1) {
-      arguments.add(folder.resolve("theirs").toString());
+  @Test
+  void millraceIsTheChiefOnAParameterServerOfTensorFlow() throws Exception {
+    trainOnTensorFlow(0);
+  }
+
+  @Test
+  void tensorFlowIsTheChiefOnAParameterServerOfTensorFlow() throws Exception {
+    trainOnTensorFlow(1);
+  }
+
+  private void trainOnTensorFlow(int own) throws Exception {
+    try (LoopbackCluster cluster = LoopbackCluster.psAndWorkers(1, 2);
+        TensorFlowServer _ = TensorFlowServer.start(cluster, "ps", 0)) {
+      train(cluster, own);
     }
-    try (cluster;
-        Server ps = Server.start(spec, new TaskId("ps", 0), StandardOps.registry())) {
+  }
+
+  private void trainOnMillrace(int own) throws Exception {
+    try (LoopbackCluster cluster = LoopbackCluster.psAndWorkers(1, 2);
+        Server ps =
+            Server.start(
+                ClusterSpec.decode(cluster.definition()),
+                new TaskId("ps", 0),
+                StandardOps.registry())) {
       ConfigProto alone = ConfigProto.newBuilder().addDeviceFilters("/job:ps/task:0").build();
       CompletableFuture<JobEnd.Outcome> outcome =
           CompletableFuture.supplyAsync(
@@ -90,15 +100,28 @@ class MixedSyncTrainingTest {
                       0,
                       2,
                       Duration.ofSeconds(60)));
-      Process python = PythonTensorFlow.find().startScript("sync_worker.py", arguments, log);
-      try {
-        work(spec, own);
-        assertTrue(python.waitFor(LIMIT.toMillis(), TimeUnit.MILLISECONDS), "Python goes on");
-        assertEquals(0, python.exitValue(), Files.readString(log));
-        assertEquals(0, outcome.get(60, TimeUnit.SECONDS).exitCode());
-      } finally {
-        python.destroyForcibly().waitFor();
-      }
+      train(cluster, own);
+      assertEquals(0, outcome.get(60, TimeUnit.SECONDS).exitCode());
+    }
+  }
+
+  /** Trains with Millrace as worker number {@code own} of two. */
+  private void train(LoopbackCluster cluster, int own) throws Exception {
+    Path log = folder.resolve("python.log");
+    List<String> arguments = new ArrayList<>();
+    arguments.add(cluster.address("ps", 0));
+    arguments.add(cluster.address("worker", 0) + "," + cluster.address("worker", 1));
+    arguments.addAll(List.of("" + (1 - own), "2", "" + STEPS));
+    if (own == 1) {
+      arguments.add(folder.resolve("theirs").toString());
+    }
+    Process python = PythonTensorFlow.find().startScript("sync_worker.py", arguments, log);
+    try {
+      work(ClusterSpec.decode(cluster.definition()), own);
+      assertTrue(python.waitFor(LIMIT.toMillis(), TimeUnit.MILLISECONDS), "Python goes on");
+      assertEquals(0, python.exitValue(), Files.readString(log));
+    } finally {
+      python.destroyForcibly().waitFor();
     }
     if (own == 1) {
       assertTrue(CheckpointFolder.latest(folder.resolve("theirs")).isPresent());

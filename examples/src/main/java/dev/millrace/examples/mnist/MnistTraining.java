@@ -23,6 +23,7 @@ import dev.millrace.train.ReplicaDeviceSetter;
 import dev.millrace.train.hook.NanTensorHook;
 import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.job.JobEnd;
+import dev.millrace.train.job.ServerSummaries;
 import dev.millrace.train.job.StopRequest;
 import dev.millrace.train.job.Termination;
 import dev.millrace.train.optimizer.LearningRates;
@@ -32,6 +33,7 @@ import dev.millrace.train.session.SessionFactory;
 import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.sync.BoundedStaleness;
+import dev.millrace.train.sync.StalenessHook;
 import dev.millrace.train.sync.SyncReplicasOptimizer;
 import dev.millrace.train.variable.GraphVariable;
 import java.nio.file.Path;
@@ -47,6 +49,7 @@ import java.util.Map;
  */
 public final class MnistTraining {
   private static final Duration LEAVE = Duration.ofSeconds(10);
+  private static final Duration SUMMARIES_EVERY = Duration.ofSeconds(10);
 
   /** How long a task that is told to terminate has for the model to be saved. */
   private static final Duration GRACE = Duration.ofSeconds(60);
@@ -109,7 +112,8 @@ public final class MnistTraining {
   /** Is parameter server {@code index} until the chief is done; fails if the job has failed. */
   public void serve(ClusterSpec cluster, int index) {
     TaskId task = new TaskId("ps", index);
-    try (Server server = Server.start(cluster, task, StandardOps.registry())) {
+    try (Server server = Server.start(cluster, task, StandardOps.registry());
+        ServerSummaries _ = summaries(task)) {
       SessionFactory sessions =
           graph -> new ClusterSession(graph, server.target(), reaching(FIRST_PS, task.name()));
       Termination termination =
@@ -123,6 +127,12 @@ public final class MnistTraining {
         throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
       }
     }
+  }
+
+  private ServerSummaries summaries(TaskId task) {
+    return settings.logDir == null
+        ? null
+        : new ServerSummaries(settings.logDir, task.toString(), SUMMARIES_EVERY);
   }
 
   /** Is worker {@code index}; the chief, worker 0, returns the accuracy, others NaN. */
@@ -157,6 +167,9 @@ public final class MnistTraining {
           default -> this::minimize;
         };
     MnistModel model = MnistModel.build(scope, settings.network, train);
+    if (settings.mode != Mode.SYNC) {
+      hooks.add(new StalenessHook(model.globalStep()));
+    }
     StopRequest stop = new StopRequest(scope, FIRST_PS, chief);
     hooks.add(stop);
     hooks.add(JobEnd.hook(scope, servers, index));
@@ -167,7 +180,9 @@ public final class MnistTraining {
           stop,
           model,
           graph -> new ClusterSession(graph, server.target(), config),
-          usual(model, chief).withHooks(hooks.toArray(SessionRunHook[]::new)),
+          usual(model, chief)
+              .withTaskName("worker/" + index)
+              .withHooks(hooks.toArray(SessionRunHook[]::new)),
           index);
     }
   }

@@ -11,10 +11,10 @@ public final class Progress {
   private final PrintStream out;
   private final long steps;
   private final boolean terminal;
-  private long start;
-  private long firstStep = -1;
   private long shown = System.nanoTime();
-  private double smoothed = Double.NaN;
+  private long shownStep = -1;
+  private double loss = Double.NaN;
+  private double rate = Double.NaN;
 
   Progress(PrintStream out, long steps) {
     this(out, steps, System.console() != null && System.console().isTerminal());
@@ -28,34 +28,37 @@ public final class Progress {
   }
 
   /** A step was made. */
-  public void step(long step, double loss) {
-    if (firstStep < 0) {
-      // What came before, as waiting for other tasks, says nothing about the time left.
-      firstStep = step;
-      start = System.nanoTime();
-    }
-    smoothed = Double.isNaN(smoothed) ? loss : 0.95 * smoothed + 0.05 * loss;
+  public void step(long step, double stepLoss) {
+    loss = mixed(loss, stepLoss, 0.05);
     long now = System.nanoTime();
     if (now - shown < (terminal ? REWRITE_NANOS : LINE_NANOS) && step < steps) {
       return;
     }
+    // What came before the first line, as waiting for other tasks, says nothing about the rate; nor
+    // do early steps say much about later ones, which run faster.
+    if (shownStep >= 0) {
+      rate = mixed(rate, (step - shownStep) / ((now - shown) / 1e9), terminal ? 0.1 : 0.5);
+    }
     shown = now;
-    double rate = (step - firstStep) / ((now - start) / 1e9);
+    shownStep = step;
     String line =
-        String.format(
-            Locale.ROOT,
-            "step %d/%d  loss %.4f  %.0f steps/s  %.0f s left",
-            Math.min(step, steps),
-            steps,
-            smoothed,
-            rate,
-            rate > 0 ? Math.max(0, steps - step) / rate : 0);
+        String.format(Locale.ROOT, "step %d/%d  loss %.4f", Math.min(step, steps), steps, loss);
+    if (rate > 0) {
+      line +=
+          String.format(
+              Locale.ROOT, "  %.0f steps/s  %.0f s left", rate, Math.max(0, steps - step) / rate);
+    }
     if (terminal) {
       out.print("\r" + line + "   ");
     } else {
       out.println(line);
     }
     out.flush();
+  }
+
+  /** A mean that follows what is new. */
+  private static double mixed(double mean, double value, double weight) {
+    return Double.isNaN(mean) ? value : (1 - weight) * mean + weight * value;
   }
 
   /** There are no more steps. */

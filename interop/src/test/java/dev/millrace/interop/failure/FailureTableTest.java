@@ -72,7 +72,6 @@ class FailureTableTest {
     return rows("async", 1);
   }
 
-  /** With lost parameter servers only by {@code -Dmillrace.failures.sync.ps=true}: see the page. */
   @TestFactory
   Stream<DynamicTest> synchronousTrainingSurvives() {
     return rows("sync", 2);
@@ -84,29 +83,22 @@ class FailureTableTest {
     job.startAll();
     String ps = "ps/" + random.nextInt(servers);
     String any = List.of("ps/0", "worker/0", "worker/1").get(random.nextInt(3));
-    Stream<DynamicTest> processes =
-        Stream.of(
-            dynamicTest("the chief is killed during start-up", this::chiefKilledDuringStart),
-            row("a worker is killed", false, () -> workerKilled(sync)),
-            row("the chief is killed", false, () -> killedAndBack(CHIEF)),
-            row("the chief is killed during a save", false, () -> killedDuringSave(CHIEF)));
-    Stream<DynamicTest> lostServers =
-        Stream.of(
-            row(ps + " is killed", true, () -> killedAndBack(ps)),
-            row(
-                "a worker and " + ps + " are killed at once",
-                true,
-                () -> killedAndBack("worker/1", ps)),
-            row(ps + " is killed during a save", true, () -> killedDuringSave(ps)));
-    Stream<DynamicTest> rest =
-        Stream.of(
-            row("a worker is paused for 6 s", false, () -> paused("worker/1")),
-            row("the chief is paused for 6 s", false, () -> paused(CHIEF)),
-            row(ps + " is paused for 6 s", false, () -> paused(ps)),
-            dynamicTest(any + " is told to terminate", () -> terminated(any, servers)));
-    boolean serversToo = !sync || Boolean.getBoolean("millrace.failures.sync.ps");
-    return Stream.of(processes, serversToo ? lostServers : Stream.<DynamicTest>empty(), rest)
-        .flatMap(rows -> rows);
+    return Stream.of(
+        dynamicTest("the chief is killed during start-up", this::chiefKilledDuringStart),
+        row("a worker is killed", false, () -> workerKilled(sync)),
+        row("the chief is killed", false, () -> killedAndBack(CHIEF)),
+        row(ps + " is killed", true, () -> killedAndBack(ps)),
+        row(
+            "a worker and " + ps + " are killed at once",
+            true,
+            () -> killedAndBack("worker/1", ps)),
+        row("the chief and " + ps + " are killed at once", true, () -> killedAndBack(CHIEF, ps)),
+        row("the chief is killed during a save", false, () -> killedDuringSave(CHIEF)),
+        row(ps + " is killed during a save", true, () -> killedDuringSave(ps)),
+        row("a worker is paused for 6 s", false, () -> paused("worker/1")),
+        row("the chief is paused for 6 s", false, () -> paused(CHIEF)),
+        row(ps + " is paused for 6 s", false, () -> paused(ps)),
+        dynamicTest(any + " is told to terminate", () -> terminated(any, servers)));
   }
 
   /**

@@ -26,7 +26,7 @@ import java.util.function.Supplier;
  */
 final class TrainingJob implements AutoCloseable {
   /** How long anything may take on a machine that is busy with other things. */
-  static final Duration PATIENCE = Duration.ofSeconds(120);
+  static final Duration PATIENCE = Duration.ofSeconds(240);
 
   private static final List<String> QUICK_START =
       List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");

@@ -151,7 +151,7 @@ final class TrainingTask {
             .withFolder(chief ? folder : null)
             .withSaveEverySteps(SAVE_EVERY)
             .withLogEverySteps(0)
-            .withMaxWait(Duration.ofSeconds(90))
+            .withMaxWait(Duration.ofSeconds(200))
             .withHooks(hooks.toArray(SessionRunHook[]::new));
     Termination termination = Termination.install(stop::raise, GRACE);
     int code = 0;

@@ -62,7 +62,7 @@ public abstract class GradientAccumulator implements Resources.Resource {
   /** Says which step it is now. */
   final synchronized void setGlobalStep(long step) {
     if (step < globalStep) {
-      LOG.warn("{} '{}' is set back from step {} to {}.", kind(), spec.name(), globalStep, step);
+      LOG.debug("{} '{}' is set back from step {} to {}.", kind(), spec.name(), globalStep, step);
     }
     globalStep = step;
   }

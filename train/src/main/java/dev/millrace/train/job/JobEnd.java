@@ -39,6 +39,7 @@ public final class JobEnd {
   private static final Duration GRACE = Duration.ofSeconds(10);
   private static final long PAUSE_NANOS = 500_000_000L;
   private static final Duration REPORT = Duration.ofSeconds(60);
+  private static final Duration LONGEST_REPORT = Duration.ofMinutes(5);
 
   private JobEnd() {}
 
@@ -160,6 +161,9 @@ public final class JobEnd {
     private long chiefDone;
     private String failure;
 
+    /** When to say next that the job goes on: less and less often. */
+    private Duration report = REPORT;
+
     Roll(int workers, Duration grace) {
       this.gone = new boolean[workers];
       this.grace = grace;
@@ -182,13 +186,17 @@ public final class JobEnd {
         }
         if (word == null && !gone[0]) {
           LOG.info("Serving; the job ends when {} are done.", missing);
+          report =
+              report.multipliedBy(2).compareTo(LONGEST_REPORT) < 0
+                  ? report.multipliedBy(2)
+                  : LONGEST_REPORT;
         }
       }
     }
 
     /** The next word; null if none came for a while. */
     private String listen(Session session, Output next) {
-      Duration patience = gone[0] ? Duration.ofNanos(Math.max(1_000_000, left())) : REPORT;
+      Duration patience = gone[0] ? Duration.ofNanos(Math.max(1_000_000, left())) : report;
       try (Tensor t =
           session
               .run(Map.of(), List.of(next), List.of(), RunOptions.DEFAULT.withTimeout(patience))

@@ -9,5 +9,6 @@ public interface Activation {
   /** Leaves the result as it is. */
   Activation NONE = (scope, x) -> x;
 
+  /** The function of {@code x}. */
   Output of(Scope scope, Output x);
 }

@@ -43,10 +43,12 @@ public record Convolution(
         Initializers.zeros());
   }
 
+  /** Moves the window by {@code n} in both directions; 1 without this. */
   public Convolution stride(int n) {
     return new Convolution(filters, size, n, padding, activation, kernel, bias);
   }
 
+  /** What happens at the edges. */
   public Convolution padding(Padding p) {
     return new Convolution(filters, size, stride, p, activation, kernel, bias);
   }
@@ -56,14 +58,17 @@ public record Convolution(
     return new Convolution(filters, size, stride, padding, f, kernel, bias);
   }
 
+  /** How the kernel begins. */
   public Convolution kernel(Initializer initial) {
     return new Convolution(filters, size, stride, padding, activation, initial, bias);
   }
 
+  /** How the bias begins; zeros without this. */
   public Convolution bias(Initializer initial) {
     return new Convolution(filters, size, stride, padding, activation, kernel, initial);
   }
 
+  /** Leaves the bias out. */
   public Convolution withoutBias() {
     return bias(null);
   }

@@ -31,14 +31,17 @@ public record Dense(int units, Activation activation, Initializer kernel, Initia
     return new Dense(units, f, kernel, bias);
   }
 
+  /** How the weights begin. */
   public Dense kernel(Initializer initial) {
     return new Dense(units, activation, initial, bias);
   }
 
+  /** How the bias begins; zeros without this. */
   public Dense bias(Initializer initial) {
     return new Dense(units, activation, kernel, initial);
   }
 
+  /** Leaves the bias out. */
   public Dense withoutBias() {
     return new Dense(units, activation, kernel, null);
   }

@@ -11,6 +11,7 @@ public final class Adadelta extends Optimizer {
   private final Hyper rho;
   private final Hyper epsilon;
 
+  /** With TensorFlow's defaults. */
   public Adadelta(float learningRate) {
     this(learningRate, .95f, 1e-8f);
   }

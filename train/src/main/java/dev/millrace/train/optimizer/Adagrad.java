@@ -13,6 +13,7 @@ public final class Adagrad extends Optimizer {
   private final Hyper rate;
   private final float initial;
 
+  /** With TensorFlow's defaults. */
   public Adagrad(float learningRate) {
     this(Hyper.of("learning_rate", learningRate), .1f);
   }

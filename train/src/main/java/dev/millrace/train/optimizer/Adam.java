@@ -38,10 +38,12 @@ public final class Adam extends Optimizer {
     this(.001f);
   }
 
+  /** With TensorFlow's defaults. */
   public Adam(float learningRate) {
     this(learningRate, Settings.DEFAULT);
   }
 
+  /** With settings of its own. */
   public Adam(float learningRate, Settings settings) {
     this(Hyper.of("learning_rate", learningRate), settings);
   }

@@ -35,10 +35,12 @@ public final class Ftrl extends Optimizer {
   private Hyper shrinkage;
   private Hyper power;
 
+  /** With TensorFlow's defaults. */
   public Ftrl(float learningRate) {
     this(learningRate, Settings.DEFAULT);
   }
 
+  /** With settings of its own. */
   public Ftrl(float learningRate, Settings settings) {
     this(Hyper.of("learning_rate", learningRate), settings);
   }

@@ -12,6 +12,7 @@ import dev.millrace.train.variable.GraphVariable;
 public final class GradientDescent extends Optimizer {
   private final Hyper rate;
 
+  /** With a rate that stays. */
   public GradientDescent(float learningRate) {
     this(Hyper.of("learning_rate", learningRate));
   }

@@ -14,10 +14,12 @@ public final class Momentum extends Optimizer {
   private final Hyper momentum;
   private final boolean nesterov;
 
+  /** Plain momentum. */
   public Momentum(float learningRate, float momentum) {
     this(Hyper.of("learning_rate", learningRate), momentum, false);
   }
 
+  /** Plain or Nesterov's. */
   public Momentum(float learningRate, float momentum, boolean nesterov) {
     this(Hyper.of("learning_rate", learningRate), momentum, nesterov);
   }

@@ -21,10 +21,12 @@ public final class RmsProp extends Optimizer {
   private final Hyper epsilon;
   private final boolean centered;
 
+  /** With TensorFlow's defaults. */
   public RmsProp(float learningRate) {
     this(learningRate, Settings.DEFAULT);
   }
 
+  /** With settings of its own. */
   public RmsProp(float learningRate, Settings settings) {
     this(Hyper.of("learning_rate", learningRate), settings);
   }

@@ -12,6 +12,7 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.variable.Variables;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -45,12 +46,15 @@ import org.slf4j.LoggerFactory;
 public final class MonitoredTrainingSession implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MonitoredTrainingSession.class);
 
+  private static final RunOptions CHECK = RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(20));
+
   private final TrainingSettings settings;
   private final UsualHooks usual;
   private final List<SessionRunHook> hooks;
   private final SessionStarter starter;
   private final ChiefLock lock;
   private final StepWatch watch;
+  private final Readiness model;
   private Session session;
   private Coordinator coordinator;
   private MillraceException failure;
@@ -96,9 +100,10 @@ public final class MonitoredTrainingSession implements AutoCloseable {
                   settings.chiefName(),
                   settings.folder(),
                   mark,
-                  settings.maxWait()));
+                  settings.maxWait(),
+                  settings.hooks()));
       List<QueueRunner> queues = QueueRunner.of(scope.graph());
-      training = new MonitoredTrainingSession(settings, usual, mark, queues, starter, lock);
+      training = new MonitoredTrainingSession(settings, usual, mark, queues, starter, lock, global);
     } catch (RuntimeException e) {
       if (usual != null) {
         usual.close();
@@ -124,7 +129,8 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       JobMark mark,
       List<QueueRunner> queues,
       SessionStarter starter,
-      ChiefLock lock) {
+      ChiefLock lock,
+      Readiness model) {
     this.settings = settings;
     this.usual = usual;
     // The usual ones last: what another hook refuses must not be saved.
@@ -138,6 +144,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     this.starter = starter;
     this.lock = lock;
     this.watch = new StepWatch(hooks);
+    this.model = model;
   }
 
   /** Makes a session; again, for as long as may be waited, if a task is lost while hooks begin. */
@@ -176,6 +183,27 @@ public final class MonitoredTrainingSession implements AutoCloseable {
           }
         });
     hooks.forEach(h -> h.afterCreateSession(mine, ours));
+    watch.look(() -> checkModel(mine, ours));
+  }
+
+  /**
+   * Ends a session whose variables are lost. Its step need not notice: one that waits for another
+   * worker asks nothing of the task that held them.
+   */
+  private void checkModel(Session mine, Coordinator ours) {
+    try {
+      List<String> missing = model.missing(mine, CHECK);
+      if (!missing.isEmpty()) {
+        throw new MillraceException(
+            Code.ABORTED, missing.size() + " variables have no value any more: " + missing);
+      }
+    } catch (MillraceException e) {
+      if (isLoss(e)) {
+        ours.requestStop(e);
+      } else {
+        LOG.debug("The variables could not be looked at: {}", e.getMessage());
+      }
+    }
   }
 
   /** Whether training is to end: a hook or a caller asked for it, or it failed. */
@@ -367,6 +395,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     if (session == null) {
       return;
     }
+    watch.look(null);
     coordinator.requestStop();
     try {
       session.close();

@@ -30,8 +30,15 @@ final class SessionStarter {
    *
    * @param folder where the checkpoints are; null for none
    * @param mark by which a chief knows its job again; null for a job without a folder
+   * @param hooks told before the chief prepares the model
    */
-  record Task(boolean chief, String chiefName, Path folder, JobMark mark, Duration maxWait) {}
+  record Task(
+      boolean chief,
+      String chiefName,
+      Path folder,
+      JobMark mark,
+      Duration maxWait,
+      List<SessionRunHook> hooks) {}
 
   private final Graph graph;
   private final SessionFactory factory;
@@ -100,6 +107,7 @@ final class SessionStarter {
   }
 
   private void prepare(Session session, boolean fresh) {
+    task.hooks.forEach(h -> h.beforePreparing(session));
     if (isOwn(session, fresh) && missing(session).isEmpty()) {
       LOG.info("All variables kept their values; training goes on where it was.");
       return;

@@ -10,6 +10,7 @@ import dev.millrace.train.hook.Schedule;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 
 /**
@@ -89,7 +90,8 @@ public final class Supervisor {
                   settings.chiefName(),
                   settings.folder(),
                   null,
-                  settings.maxWait()));
+                  settings.maxWait(),
+                  List.of()));
       try (Session session = starter.first()) {
         CheckpointSaverHook saver = lock == null ? null : saver();
         QueueRunner.of(scope.graph()).forEach(q -> q.afterCreateSession(session, threads));

@@ -12,6 +12,8 @@ import java.util.stream.Stream;
  *
  * @param chief whether this task initialises, restores and saves the model
  * @param chiefName who does, for messages
+ * @param taskName this task, such as {@code worker/1}, whose own summaries go to a folder of that
+ *     name, {@code worker_1}, in {@code folder}; null for none
  * @param folder where checkpoints and summaries go; null for none
  * @param saveEvery how often the chief saves; null for by steps only or never
  * @param saveEverySteps likewise in steps; 0 for by time only or never
@@ -25,6 +27,7 @@ import java.util.stream.Stream;
 public record TrainingSettings(
     boolean chief,
     String chiefName,
+    String taskName,
     Path folder,
     Duration saveEvery,
     long saveEverySteps,
@@ -39,6 +42,7 @@ public record TrainingSettings(
       new TrainingSettings(
           true,
           "worker/0",
+          null,
           null,
           Duration.ofMinutes(10),
           0,
@@ -61,6 +65,11 @@ public record TrainingSettings(
   /** This task is the chief, or not. */
   public TrainingSettings withChief(boolean yes) {
     return with(d -> d.chief = yes);
+  }
+
+  /** Writes what this task measures, its step rate and staleness, to a folder of its own. */
+  public TrainingSettings withTaskName(String name) {
+    return with(d -> d.taskName = name);
   }
 
   /** Checkpoints and summaries go to {@code path}. */
@@ -129,11 +138,13 @@ public record TrainingSettings(
     private Duration stepTimeout;
     private List<SessionRunHook> hooks;
     private final String chiefName;
+    private String taskName;
     private final Duration stopGrace;
 
     Draft(TrainingSettings s) {
       chief = s.chief;
       chiefName = s.chiefName;
+      taskName = s.taskName;
       folder = s.folder;
       saveEvery = s.saveEvery;
       saveEverySteps = s.saveEverySteps;
@@ -149,6 +160,7 @@ public record TrainingSettings(
       return new TrainingSettings(
           chief,
           chiefName,
+          taskName,
           folder,
           saveEvery,
           saveEverySteps,

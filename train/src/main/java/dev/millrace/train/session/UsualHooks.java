@@ -11,6 +11,7 @@ import dev.millrace.train.hook.CheckpointSaverHook;
 import dev.millrace.train.hook.Schedule;
 import dev.millrace.train.hook.StepCounterHook;
 import dev.millrace.train.hook.SummarySaverHook;
+import dev.millrace.train.hook.TaskSummaryHook;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.wire.GraphCodec;
 import java.nio.charset.StandardCharsets;
@@ -24,12 +25,27 @@ final class UsualHooks implements AutoCloseable {
   private final List<SessionRunHook> hooks = new ArrayList<>();
   private EventWriter events;
 
+  /** For what only this task measures. */
+  private EventWriter own;
+
   static UsualHooks of(Graph graph, TrainingSettings settings, Scaffold scaffold) {
     UsualHooks usual = new UsualHooks();
+    usual.addForTask(graph, settings);
     if (settings.chief()) {
       usual.addForChief(graph, settings, scaffold);
     }
     return usual;
+  }
+
+  /** What every task has that has a name. */
+  private void addForTask(Graph graph, TrainingSettings settings) {
+    GraphVariable step = GlobalStep.find(graph);
+    long every = settings.summariesEverySteps();
+    if (settings.folder() == null || settings.taskName() == null || step == null || every == 0) {
+      return;
+    }
+    own = new EventWriter(settings.folder().resolve(settings.taskName().replace('/', '_')));
+    hooks.add(new TaskSummaryHook(step, settings.hooks(), every, own));
   }
 
   private void addForChief(Graph graph, TrainingSettings settings, Scaffold scaffold) {
@@ -84,8 +100,10 @@ final class UsualHooks implements AutoCloseable {
 
   @Override
   public void close() {
-    if (events != null) {
-      events.close();
+    for (EventWriter w : new EventWriter[] {own, events}) {
+      if (w != null) {
+        w.close();
+      }
     }
   }
 }

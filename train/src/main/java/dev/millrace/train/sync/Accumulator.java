@@ -70,23 +70,36 @@ record Accumulator(Scope scope, GraphVariable variable, Output handle, boolean o
         s, localStep, Const.of(s, Tensor.vector(0L)), Fill.of(s, Shape.of(1).concat(row), zero));
   }
 
-  /** Adds a node that waits for {@code required} gradients; its outputs are their average. */
+  /** Adds a node that waits for {@code required} gradients, and gives their average. */
   Grad take(Output required) {
-    if (!ofRows) {
-      return new Grad.Dense(AccumulatorOps.take(scope, handle, required, variable.dtype()));
-    }
-    Node taken =
-        scope
-            .node("SparseAccumulatorTakeGradient")
+    Node taken = taking(scope, required);
+    return ofRows
+        ? new Grad.Rows(taken.output(1), taken.output(0), taken.output(2))
+        : new Grad.Dense(taken.output(0));
+  }
+
+  private Node taking(Scope s, Output required) {
+    return ofRows
+        ? s.node("SparseAccumulatorTakeGradient")
             .input(handle)
             .input(required)
             .attr("dtype", variable.dtype())
-            .add();
-    return new Grad.Rows(taken.output(1), taken.output(0), taken.output(2));
+            .add()
+        : AccumulatorOps.take(s, handle, required, variable.dtype()).node();
   }
 
-  /** Adds a node that says which step it is. */
-  Node setGlobalStep(Output step) {
-    return AccumulatorOps.setGlobalStep(scope.withName("SetGlobalStep"), handle, step);
+  /**
+   * Adds a node that empties it. It waits while a take of an earlier chief is under way: it adds
+   * zeros, late or not, and takes them with all that was there, in its turn.
+   */
+  Node flush() {
+    Node zeros = applyZeros(scope, Const.of(scope, Long.MAX_VALUE));
+    return taking(scope.withControlInputs(zeros), Const.of(scope, 1));
+  }
+
+  /** Adds a node that says, after {@code before}, which step it is. */
+  Node setGlobalStep(Node before, Output step) {
+    return AccumulatorOps.setGlobalStep(
+        scope.withControlInputs(before).withName("SetGlobalStep"), handle, step);
   }
 }

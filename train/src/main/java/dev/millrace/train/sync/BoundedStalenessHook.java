@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -160,6 +161,11 @@ public final class BoundedStalenessHook implements SessionRunHook {
   /** How many steps this worker was ahead of the slowest before each of its own. */
   public Staleness ahead() {
     return ahead;
+  }
+
+  @Override
+  public void figures(BiConsumer<String, Double> to) {
+    ahead.figures("steps_ahead", to);
   }
 
   @Override

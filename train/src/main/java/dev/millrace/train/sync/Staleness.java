@@ -1,5 +1,8 @@
 package dev.millrace.train.sync;
 
+import dev.millrace.base.Gauges;
+import java.util.function.BiConsumer;
+
 /**
  * How old the values were that a worker computed its gradients with, in updates that others made
  * meanwhile.
@@ -11,6 +14,11 @@ public final class Staleness {
   private long late;
   private long sum;
   private long max;
+
+  /** Has {@code millrace status} show the mean from now on. */
+  void show() {
+    Gauges.show("staleness", this::mean);
+  }
 
   synchronized void add(long updates) {
     count++;
@@ -37,6 +45,13 @@ public final class Staleness {
   /** How late the latest was. */
   public synchronized long max() {
     return max;
+  }
+
+  /** Tells mean, maximum and number of the late ones, under names that begin with {@code name}. */
+  synchronized void figures(String name, BiConsumer<String, Double> to) {
+    to.accept(name + "/mean", mean());
+    to.accept(name + "/max", (double) max);
+    to.accept(name + "/late", (double) late);
   }
 
   @Override

@@ -1,13 +1,13 @@
 package dev.millrace.train.sync;
 
 import dev.millrace.runtime.Session;
-import dev.millrace.storage.EventWriter;
 import dev.millrace.train.session.Coordinator;
 import dev.millrace.train.session.SessionRunArgs;
 import dev.millrace.train.session.SessionRunContext;
 import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.SessionRunValues;
 import dev.millrace.train.variable.GraphVariable;
+import java.util.function.BiConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,26 +19,18 @@ public final class StalenessHook implements SessionRunHook {
   private static final Logger LOG = LoggerFactory.getLogger(StalenessHook.class);
 
   private final GraphVariable step;
-  private final EventWriter events;
-  private final long everySteps;
   private final Staleness staleness = new Staleness();
   private long last = -1;
 
-  /** Logs at the end. */
+  /** Measures by {@code globalStep}; logs at the end. */
   public StalenessHook(GraphVariable globalStep) {
-    this(globalStep, null, 100);
-  }
-
-  /** Likewise, and writes the mean to {@code events} every so many of its steps. */
-  public StalenessHook(GraphVariable globalStep, EventWriter events, long everySteps) {
     this.step = globalStep;
-    this.events = events;
-    this.everySteps = everySteps;
   }
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
     last = -1;
+    staleness.show();
   }
 
   @Override
@@ -51,10 +43,6 @@ public final class StalenessHook implements SessionRunHook {
     long now = values.value(step.read()).longValue();
     if (last >= 0) {
       staleness.add(Math.max(0, now - last - 1));
-      if (events != null && staleness.count() % everySteps == 0) {
-        events.addScalar("staleness/mean", (float) staleness.mean(), now);
-        events.addScalar("staleness/max", staleness.max(), now);
-      }
     }
     last = now;
   }
@@ -62,6 +50,11 @@ public final class StalenessHook implements SessionRunHook {
   @Override
   public void end(Session session) {
     LOG.info("This worker's gradients: {}.", staleness);
+  }
+
+  @Override
+  public void figures(BiConsumer<String, Double> to) {
+    staleness.figures("staleness", to);
   }
 
   /** What was measured so far. */

@@ -8,30 +8,41 @@ import dev.millrace.train.variable.GraphVariable;
  * The nodes of synchronous training beside the train op.
  *
  * @param localInit sets the local step to the global one
- * @param chiefInit prepares the accumulators, and notes that there is a chief
- * @param chiefsBefore how many chiefs the token queue has had
- * @param initTokens hands out the tokens for the first step
- * @param renewTokens hands out tokens to all who may be waiting for those of a lost chief
+ * @param flush empties the accumulators
+ * @param chiefInit empties them and sets them, and the local step, to the global step
+ * @param startTokens frees all who may be waiting for tokens of an earlier generation
  * @param train adds this worker's gradients and takes a token
+ * @param report what it learned with that token
+ * @param takeAgain takes another token instead, and reports
+ * @param returned the token that {@code giveBack} puts into the queue again
  * @param sync applies one average and hands out tokens
+ * @param leftBySync how many workers have left, by the end of {@code sync}
+ * @param left how many have left now
+ * @param addLeft counts one more who has left
  * @param cancel closes the token queue, so that nobody waits any more
  * @param staleness how far the global step is ahead of the local one
- * @param giveBack puts the token back that was taken last
- * @param takeAgain takes another and gives its step
  * @param leave takes this worker out
  */
 record SyncNodes(
-    GraphVariable globalStep,
     GraphVariable localStep,
+    Generation generation,
     Node localInit,
+    Node flush,
     Node chiefInit,
-    Output chiefsBefore,
-    Node initTokens,
-    Node renewTokens,
+    Node startTokens,
     Node train,
+    Output report,
+    Again takeAgain,
+    Output returned,
+    Node giveBack,
     Node sync,
+    Output leftBySync,
+    Output left,
+    Node addLeft,
     Node cancel,
     Output staleness,
-    Node giveBack,
-    Output takeAgain,
-    Node leave) {}
+    Node leave) {
+
+  /** A token taken in place of another: the node that takes it, and what was learned with it. */
+  record Again(Node take, Output report) {}
+}

@@ -2,6 +2,7 @@ package dev.millrace.train.sync;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
@@ -14,58 +15,118 @@ import dev.millrace.train.session.SessionRunValues;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A task's part in synchronous training. The chief's prepares the accumulators and applies the
- * averages on a thread of its own; every task's counts the gradients that came too late, and takes
- * the worker out in the end so that the others do not wait for it.
+ * A task's part in synchronous training. The chief's prepares the accumulators, declares the
+ * generation and applies the averages on a thread of its own; any other waits for the generation
+ * and joins it. Every task's sees to it that it goes on with a token of its own, counts the
+ * gradients that came too late, and takes the worker out in the end so that the others do not wait
+ * for it.
  */
 public final class SyncReplicasHook implements SessionRunHook {
   private static final Logger LOG = LoggerFactory.getLogger(SyncReplicasHook.class);
-  private static final Duration LEAVE = Duration.ofSeconds(10);
+  private static final RunOptions LEAVE = RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(10));
+  private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final long FIRST_PAUSE_NANOS = 200_000L;
   private static final long LONGEST_PAUSE_NANOS = 20_000_000L;
 
   private final SyncNodes nodes;
   private final boolean chief;
-  private final String awaited;
+  private final Replicas replicas;
   private final Staleness staleness = new Staleness();
   private volatile boolean leaving;
 
-  /** Whether each worker has one gradient in each step: no spares, no repetitions. */
-  private final boolean oneEach;
+  /** How many workers have left, as far as the chief knows. */
+  private volatile long left;
+
+  /** The generation this worker takes part in; NONE if its chief declares none. */
+  private long generation;
 
   /** The step that the gradients under way are for. */
   private long step;
 
-  SyncReplicasHook(SyncNodes nodes, boolean chief, int aggregated, int total) {
+  SyncReplicasHook(SyncNodes nodes, boolean chief, Replicas replicas) {
     this.nodes = nodes;
     this.chief = chief;
-    this.oneEach = aggregated == total;
-    this.awaited =
-        chief
-            ? "the gradients of " + aggregated + " of " + total + " workers"
-            : "a token from the chief, which waits for the gradients of "
-                + aggregated
-                + " of "
-                + total
-                + " workers";
+    this.replicas = replicas;
+  }
+
+  /**
+   * From here on no worker takes what it sees for the model. Gradients and takes of before are out
+   * of the way when this returns.
+   */
+  @Override
+  public void beforePreparing(Session session) {
+    nodes.generation().withdraw(session);
+    empty(session, nodes.flush());
+  }
+
+  private static void empty(Session session, Node node) {
+    try {
+      session.run(Map.of(), List.of(), List.of(node), RunOptions.DEFAULT.withTimeout(LIMIT));
+    } catch (MillraceException e) {
+      if (e.code() != Code.DEADLINE_EXCEEDED) {
+        throw e;
+      }
+      throw new MillraceException(
+          Code.UNAVAILABLE,
+          "The accumulators of gradients could not be emptied within "
+              + LIMIT.toSeconds()
+              + " s: a parameter server does not answer, or still takes averages for an earlier"
+              + " chief.",
+          e);
+    }
   }
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
+    staleness.show();
     if (chief) {
-      long before = read(session, nodes.chiefsBefore());
-      session.run(nodes.chiefInit());
-      session.run(before == 0 ? nodes.initTokens() : nodes.renewTokens());
-      coordinator.start("sync_replicas", () -> applyAverages(session, coordinator));
+      lead(session, coordinator);
     } else {
+      generation = awaitGeneration(session);
       session.run(nodes.localInit());
     }
     step = read(session, nodes.localStep().read());
+  }
+
+  private void lead(Session session, Coordinator coordinator) {
+    empty(session, nodes.chiefInit());
+    for (long known = read(session, nodes.left()); known < left; known++) {
+      session.run(nodes.addLeft());
+    }
+    generation = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    nodes.generation().declare(session, generation);
+    session.run(nodes.startTokens());
+    coordinator.start("sync_replicas", () -> applyAverages(session, coordinator));
+  }
+
+  /** The generation that is declared, or NONE for a chief that has made the model without. */
+  private long awaitGeneration(Session session) {
+    if (!nodes.generation().isThere(session)) {
+      return Generation.NONE;
+    }
+    long end = System.nanoTime() + LIMIT.toNanos();
+    long declared = nodes.generation().declared(session);
+    for (long pause = FIRST_PAUSE_NANOS;
+        declared == Generation.NONE;
+        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
+      if (System.nanoTime() > end) {
+        throw new MillraceException(
+            Code.UNAVAILABLE,
+            "The chief has not declared the model ready for "
+                + LIMIT.toSeconds()
+                + " s: it is restoring it, or was lost while it did.");
+      }
+      LockSupport.parkNanos(pause);
+      declared = nodes.generation().declared(session);
+    }
+    return declared;
   }
 
   private static long read(Session session, Output value) {
@@ -76,8 +137,11 @@ public final class SyncReplicasHook implements SessionRunHook {
 
   private void applyAverages(Session session, Coordinator coordinator) {
     while (!coordinator.shouldStop()) {
-      try {
-        session.run(nodes.sync());
+      try (Tensor t =
+          session
+              .run(Map.of(), List.of(nodes.leftBySync()), List.of(nodes.sync()), RunOptions.DEFAULT)
+              .getFirst()) {
+        left = Math.max(left, t.longValue());
       } catch (MillraceException e) {
         boolean closed = e.code() == Code.CANCELLED || e.code() == Code.OUT_OF_RANGE;
         if (leaving || closed && coordinator.shouldStop()) {
@@ -88,38 +152,80 @@ public final class SyncReplicasHook implements SessionRunHook {
     }
   }
 
+  /** Whether a run takes a token that this worker has to look at. */
+  private boolean takesToken(SessionRunContext context) {
+    return generation != Generation.NONE && context.targets().contains(nodes.train());
+  }
+
   @Override
   public SessionRunArgs beforeRun(SessionRunContext context) {
-    return SessionRunArgs.fetching(nodes.staleness());
+    return takesToken(context)
+        ? SessionRunArgs.fetching(nodes.staleness(), nodes.report())
+        : SessionRunArgs.fetching(nodes.staleness());
   }
 
   @Override
   public void afterRun(SessionRunContext context, SessionRunValues values) {
     staleness.add(Math.max(0, values.value(nodes.staleness()).longValue()));
-    if (oneEach && context.targets().contains(nodes.train())) {
-      step = ownToken(context.session());
+    if (takesToken(context)) {
+      settle(context.session(), TokenReport.of(values.value(nodes.report())));
     }
   }
 
-  /**
-   * A token of the step that this worker's gradients are in already is that of another, who was
-   * slow to take it: it goes back, or this worker would stand in for that one in the average.
-   */
-  private long ownToken(Session session) {
-    long token = read(session, nodes.localStep().read());
-    for (long pause = FIRST_PAUSE_NANOS;
-        token == step && read(session, nodes.globalStep().read()) == step;
-        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
-      session.run(nodes.giveBack());
-      LockSupport.parkNanos(pause);
-      token = read(session, nodes.takeAgain());
+  /** Goes on with a token of this worker's own, or fails if there will be none. */
+  void settle(Session session, TokenReport first) {
+    TokenReport report = first;
+    long pause = FIRST_PAUSE_NANOS;
+    while (true) {
+      switch (report.judge(replicas, generation, step)) {
+        case OWN -> {
+          step = replicas.hasSpares() ? Math.max(report.now(), report.token()) : report.token();
+          return;
+        }
+        case OTHERS -> {
+          giveBack(session, report.token());
+          LockSupport.parkNanos(pause);
+          pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+        }
+        case DEAD -> LOG.debug("Passed over a token of step {}.", report.token());
+        case ANEW -> {
+          if (replicas.hasSpares() && report.isAnswer()) {
+            giveBack(session, report.token());
+          }
+          throw new MillraceException(
+              Code.ABORTED,
+              "the chief has prepared the model anew, and gradients of before are not waited for");
+        }
+      }
+      report = takeAgain(session);
     }
-    return token;
+  }
+
+  private void giveBack(Session session, long token) {
+    try (Tensor t = Tensor.scalar(token)) {
+      session.run(Map.of(nodes.returned(), t), nodes.giveBack());
+    }
+  }
+
+  private TokenReport takeAgain(Session session) {
+    SyncNodes.Again again = nodes.takeAgain();
+    try (Tensor t =
+        session
+            .run(Map.of(), List.of(again.report()), List.of(again.take()), RunOptions.DEFAULT)
+            .getFirst()) {
+      return TokenReport.of(t);
+    }
   }
 
   /** How late this worker's gradients were; those late by 1 or more were dropped. */
   public Staleness staleness() {
     return staleness;
+  }
+
+  /** Those late by 1 or more, {@code staleness/late}, were dropped. */
+  @Override
+  public void figures(BiConsumer<String, Double> to) {
+    staleness.figures("staleness", to);
   }
 
   @Override
@@ -136,12 +242,9 @@ public final class SyncReplicasHook implements SessionRunHook {
   private void leave(Session session) {
     LOG.info("This worker's gradients: {}.", staleness);
     leaving = true;
+    Node last = chief ? nodes.cancel() : nodes.leave();
     try {
-      session.run(
-          Map.of(),
-          List.of(),
-          List.of(chief ? nodes.cancel() : nodes.leave()),
-          RunOptions.DEFAULT.withTimeout(LEAVE));
+      session.run(Map.of(), List.of(), List.of(last), LEAVE);
     } catch (MillraceException e) {
       LOG.warn("Could not tell the others that this worker leaves: {}", e.getMessage());
     }
@@ -149,6 +252,7 @@ public final class SyncReplicasHook implements SessionRunHook {
 
   @Override
   public String waitsFor() {
-    return awaited;
+    String gradients = "the gradients of " + replicas;
+    return chief ? gradients : "a token from the chief, which waits for " + gradients;
   }
 }

@@ -5,18 +5,13 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.gradient.Grad;
-import dev.millrace.ops.array.Concat;
 import dev.millrace.ops.array.Const;
-import dev.millrace.ops.array.Fill;
 import dev.millrace.ops.array.Identity;
 import dev.millrace.ops.array.NoOp;
 import dev.millrace.ops.array.Pack;
 import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.ops.math.Cast;
-import dev.millrace.ops.math.Reduction;
-import dev.millrace.ops.queue.QueueAccess;
 import dev.millrace.tensor.DType;
-import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GraphKeys;
 import dev.millrace.train.Group;
@@ -38,12 +33,12 @@ import org.slf4j.LoggerFactory;
  * are spares.
  *
  * <p>Accumulators, token queue and local step are TensorFlow's by name and kind, so its workers can
- * take part, and either side can be the chief. Three queues beside the tokens are added. Their
- * elements say nothing but are counted: workers that left, so that the chief waits for fewer;
- * chiefs, so that one that comes after a lost one frees those who wait for its tokens; and, with
- * spares, gradients that came in time, so that each is answered by one token. A worker that is late
- * needs none: it goes on at once from where the others are. So there is never a token too many, by
- * which a fast worker would compute with values it has used already.
+ * take part, and either side can be the chief. Beside the tokens are a {@link Generation}, which
+ * tells a worker that the chief has prepared the model anew, and two queues whose elements say
+ * nothing but are counted: workers that left, so that the chief waits for fewer; and, with spares,
+ * gradients that came in time, so that each is answered by one token. A worker that is late needs
+ * none: it goes on at once from where the others are. docs/decisions/0014 says why nobody waits in
+ * vain.
  *
  * <p>The train op of {@link #applyGradients} needs the {@link #hook} of this task.
  */
@@ -51,8 +46,7 @@ public final class SyncReplicasOptimizer implements Minimizer {
   private static final Logger LOG = LoggerFactory.getLogger(SyncReplicasOptimizer.class);
 
   private final Optimizer optimizer;
-  private final int replicasToAggregate;
-  private final int totalReplicas;
+  private final Replicas replicas;
   private SyncNodes nodes;
 
   /** Waits for all of {@code replicas} workers. */
@@ -65,14 +59,8 @@ public final class SyncReplicasOptimizer implements Minimizer {
    * which may be more, the others being spares, or fewer, each then contributing several times.
    */
   public SyncReplicasOptimizer(Optimizer optimizer, int replicasToAggregate, int totalReplicas) {
-    if (replicasToAggregate < 1 || totalReplicas < 1) {
-      throw MillraceException.invalid(
-          "%d gradients of %d workers cannot be averaged; need at least 1 of each.",
-          replicasToAggregate, totalReplicas);
-    }
     this.optimizer = optimizer;
-    this.replicasToAggregate = replicasToAggregate;
-    this.totalReplicas = totalReplicas;
+    this.replicas = new Replicas(replicasToAggregate, totalReplicas);
     LOG.info(
         "SyncReplicasV2: replicas_to_aggregate={}; total_num_replicas={}",
         replicasToAggregate,
@@ -112,12 +100,11 @@ public final class SyncReplicasOptimizer implements Minimizer {
     Scope onStep = scope.withDevice(globalStep.node().device());
     Scope ownOnStep = onStep.reopened(own.prefix());
     Tally left = Tally.of(ownOnStep, "sync_left_q");
-    Tally chiefs = Tally.of(ownOnStep, "sync_chief_q");
-    Tally arrived = hasSpares() ? Tally.of(ownOnStep, "sync_arrived_q") : null;
+    Tally arrived = replicas.hasSpares() ? Tally.of(ownOnStep, "sync_arrived_q") : null;
     Output required = required(ownOnStep, left);
     Output stale = stale(ownOnStep, localStep, globalStep);
-    Output inTime = hasSpares() ? inTime(ownOnStep, stale) : null;
-    Node before = hasSpares() ? arrived.add(ownOnStep, inTime) : stale.node();
+    Output inTime = arrived == null ? null : inTime(ownOnStep, stale);
+    Node before = arrived == null ? stale.node() : arrived.add(ownOnStep, inTime);
     List<GradientAndVariable> taken = new ArrayList<>();
     List<Accumulator> accumulators = new ArrayList<>();
     List<Node> applied = new ArrayList<>();
@@ -134,62 +121,43 @@ public final class SyncReplicasOptimizer implements Minimizer {
       taken.add(new GradientAndVariable(a.take(required), p.variable()));
     }
     Node update = optimizer.applyGradients(onStep, taken, globalStep);
-    Output queue =
-        onStep
-            .withName("sync_token_q")
-            .node("FIFOQueueV2")
-            .attr("component_types", List.of(globalStep.dtype()))
-            .attr("shapes", List.of(Shape.scalar()))
-            .attr("capacity", -1)
-            .attr("shared_name", "sync_token_q")
-            .add()
-            .output();
-    Output token = token(onStep.withControlInputs(applied), queue, inTime, globalStep);
-    Node train = localStep.assign(beside, token);
-    Output newStep = globalStep.valueAfter(onStep, update);
-    Output tokens = tokens(onStep.withControlInputs(update), left, arrived);
-    Node sync = enqueue(onStep, queue, newStep, tokens);
+    Generation generation = new Generation(ownOnStep, globalStep);
+    TokenQueue tokens = TokenQueue.of(onStep, globalStep, generation);
+    Scope whenSent = onStep.withControlInputs(applied);
+    TokenQueue.Taken token = inTime == null ? tokens.take(whenSent) : tokens.take(whenSent, inTime);
+    TokenQueue.Taken another =
+        inTime == null ? tokens.take(ownOnStep) : tokens.take(ownOnStep, Const.of(ownOnStep, 1));
+    Node train = localStep.assign(beside, token.step());
+    Scope whenUpdated = onStep.withControlInputs(update);
+    Output returned = tokens.returned(ownOnStep);
     nodes =
         new SyncNodes(
-            globalStep,
             localStep,
+            generation,
             localInit,
-            chiefInit(scope, own, accumulators, localInit, chiefs.add(ownOnStep), globalStep),
-            chiefs.count(ownOnStep),
-            initTokens(onStep, queue, globalStep),
-            renewTokens(ownOnStep, queue, left, globalStep),
+            Group.of(scope.reopened(own.prefix()), "flush", flushes(accumulators)),
+            chiefInit(scope, own, ownOnStep, accumulators, arrived, localInit, globalStep),
+            tokens.handOut(ownOnStep, globalStep.read(), startTokens(ownOnStep, left)),
             train,
-            sync,
-            QueueAccess.close(onStep.withName("sync_token_q_Close"), queue, true),
+            token.report(),
+            new SyncNodes.Again(localStep.assign(beside, another.step()), another.report()),
+            returned,
+            tokens.giveBack(ownOnStep, returned),
+            tokens.handOut(
+                onStep,
+                globalStep.valueAfter(onStep, update),
+                tokensPerStep(whenUpdated, left, arrived)),
+            left.count(whenUpdated),
+            left.count(ownOnStep),
+            left.add(ownOnStep),
+            tokens.close(),
             stale,
-            QueueAccess.enqueue(ownOnStep, queue, List.of(localStep.read())),
-            takeAgain(ownOnStep, beside, queue, localStep),
             leave(own, onStep, accumulators, left, localInit, localStep));
     return train;
   }
 
-  /** The step to go on with, once this worker may. */
-  private static Output token(Scope s, Output queue, Output inTime, GraphVariable globalStep) {
-    Scope named = s.withName("sync_token_q_Dequeue");
-    List<DType> types = List.of(globalStep.dtype());
-    Output token;
-    if (inTime == null) {
-      token = QueueAccess.dequeue(named, queue, types).output(0);
-    } else {
-      Node none = QueueAccess.dequeueMany(named, queue, inTime, types);
-      Output now = now(s.withControlInputs(none), globalStep);
-      token =
-          Reduction.max(s, Concat.of(s, List.of(none.output(0), Pack.of(s, List.of(now))), 0), 0);
-    }
-    token.refineShape(Shape.scalar());
-    return token;
-  }
-
-  private static Output takeAgain(
-      Scope onStep, Scope beside, Output queue, GraphVariable localStep) {
-    Output other = QueueAccess.dequeue(onStep, queue, List.of(localStep.dtype())).output(0);
-    other.refineShape(Shape.scalar());
-    return localStep.valueAfter(beside, localStep.assign(beside, other));
+  private static List<Node> flushes(List<Accumulator> accumulators) {
+    return accumulators.stream().map(Accumulator::flush).toList();
   }
 
   /** 1 if the gradients are not late as far as is known, else 0. */
@@ -199,21 +167,17 @@ public final class SyncReplicasOptimizer implements Minimizer {
     return Cast.of(s, Arithmetic.sub(s, Const.of(s, 1L), late), DType.INT32);
   }
 
-  private boolean hasSpares() {
-    return replicasToAggregate < totalReplicas;
-  }
-
   /** How many workers there are. */
   private Output active(Scope s, Tally left) {
-    return Arithmetic.sub(s, Const.of(s, totalReplicas), left.count(s));
+    return Arithmetic.sub(s, Const.of(s, replicas.total()), left.count(s));
   }
 
   /** How many gradients to wait for: no more than there are workers left to send them. */
   private Output required(Scope s, Tally left) {
-    if (totalReplicas < replicasToAggregate) {
-      return Const.of(s, replicasToAggregate);
+    if (replicas.areTooFew()) {
+      return Const.of(s, replicas.aggregated());
     }
-    Output most = Arithmetic.minimum(s, Const.of(s, replicasToAggregate), active(s, left));
+    Output most = Arithmetic.minimum(s, Const.of(s, replicas.aggregated()), active(s, left));
     return Arithmetic.maximum(s, most, Const.of(s, 1));
   }
 
@@ -223,76 +187,49 @@ public final class SyncReplicasOptimizer implements Minimizer {
    * with spares it is one for each gradient that was counted; workers that do not count theirs, as
    * TensorFlow's, still get as many as were waited for.
    */
-  private Output tokens(Scope s, Tally left, Tally arrived) {
-    if (totalReplicas < replicasToAggregate) {
-      return Const.ints(s, replicasToAggregate);
+  private Output tokensPerStep(Scope s, Tally left, Tally arrived) {
+    if (replicas.areTooFew()) {
+      return Const.ints(s, replicas.aggregated());
     }
     Output wanted =
-        hasSpares()
+        replicas.hasSpares()
             ? Arithmetic.maximum(s, arrived.take(s), required(s, left))
             : Arithmetic.maximum(s, active(s, left), Const.of(s, 1));
     return Pack.of(s, List.of(wanted));
   }
 
-  private static Node enqueue(Scope s, Output queue, Output step, Output tokens) {
-    Output values = Fill.of(s, tokens, step);
-    return QueueAccess.enqueueMany(s.withName("sync_token_q_EnqueueMany"), queue, List.of(values));
-  }
-
   /**
-   * The tokens handed out before the first step, no more than are needed: with fewer workers than
-   * gradients a worker must be able to contribute several times. More would let workers compute
-   * their second gradients with the first values, only to have them dropped.
+   * How many tokens a generation begins with: one for each gradient of its first step but this
+   * task's first, as any of the others may be waiting for a token of the generation before. Who is
+   * not leaves them alone, unless it is one of TensorFlow's workers, which computes with the first
+   * values twice then, as it does with a chief of TensorFlow.
    */
-  private Node initTokens(Scope s, Output queue, GraphVariable globalStep) {
-    int tokens = replicasToAggregate - totalReplicas;
-    return tokens > 0
-        ? enqueue(s, queue, globalStep.read(), Const.ints(s, tokens))
-        : NoOp.group(s.withName("no_init_tokens"), List.of());
-  }
-
-  /**
-   * Tokens for all but this worker, which does not wait. The lost chief may have taken their
-   * gradients and not handed out any. One too many costs a gradient that is dropped.
-   */
-  private Node renewTokens(Scope s, Output queue, Tally left, GraphVariable globalStep) {
-    Output others = Arithmetic.sub(s, active(s, left), Const.of(s, 1));
-    if (totalReplicas < replicasToAggregate) {
-      others = Const.of(s, replicasToAggregate - 1);
-    }
-    Output tokens = Arithmetic.maximum(s, others, Const.of(s, 0));
-    return enqueue(s, queue, globalStep.read(), Pack.of(s, List.of(tokens)));
+  private Output startTokens(Scope s, Tally left) {
+    Output all = replicas.areTooFew() ? Const.of(s, replicas.aggregated()) : active(s, left);
+    Output others = Arithmetic.sub(s, all, Const.of(s, 1));
+    return Pack.of(s, List.of(Arithmetic.maximum(s, others, Const.of(s, 0))));
   }
 
   private static Node chiefInit(
       Scope scope,
       Scope own,
+      Scope ownOnStep,
       List<Accumulator> accumulators,
+      Tally arrived,
       Node localInit,
-      Node noted,
       GraphVariable globalStep) {
-    List<Node> all = new ArrayList<>(List.of(localInit, noted));
-    accumulators.forEach(a -> all.add(a.setGlobalStep(globalStep.read())));
+    List<Node> all = new ArrayList<>(List.of(localInit));
+    accumulators.forEach(a -> all.add(a.setGlobalStep(a.flush(), globalStep.read())));
+    if (arrived != null) {
+      all.add(arrived.take(ownOnStep).node());
+    }
     return Group.of(scope.reopened(own.prefix()), "group_deps", all);
   }
 
   /** How many steps the others have made since this worker's token: above 0 it is too late. */
   private static Output stale(Scope s, GraphVariable localStep, GraphVariable globalStep) {
-    Output now = now(s, globalStep);
+    Output now = TokenQueue.now(s, globalStep);
     return Cast.of(s.withName("staleness"), Arithmetic.sub(s, now, localStep.read()), DType.INT64);
-  }
-
-  /** The global step when this is run, rather than at the beginning of the step. */
-  private static Output now(Scope s, GraphVariable globalStep) {
-    Scope beside = s.colocatedWith(globalStep.node());
-    return globalStep.isResource()
-        ? beside
-            .node("ReadVariableOp")
-            .input(globalStep.handle())
-            .attr("dtype", globalStep.dtype())
-            .add()
-            .output()
-        : Identity.of(beside, globalStep.handle());
   }
 
   /**
@@ -314,12 +251,17 @@ public final class SyncReplicasOptimizer implements Minimizer {
     return NoOp.group(after.withName("left"), zeros);
   }
 
+  /** What was added to the graph; null before {@link #applyGradients}. */
+  SyncNodes nodes() {
+    return nodes;
+  }
+
   /** What makes a task take part; {@code chief} whether it is the one that applies the average. */
   public SyncReplicasHook hook(boolean chief) {
     if (nodes == null) {
       throw MillraceException.invalid(
           "Call applyGradients or minimize before asking for the hook of a SyncReplicasOptimizer.");
     }
-    return new SyncReplicasHook(nodes, chief, replicasToAggregate, totalReplicas);
+    return new SyncReplicasHook(nodes, chief, replicas);
   }
 }

@@ -45,10 +45,12 @@ public record GraphVariable(
     return part == null ? "" : part.slice().toString();
   }
 
+  /** The node that holds it. */
   public Node node() {
     return handle.node();
   }
 
+  /** The graph it is in. */
   public Graph graph() {
     return handle.node().graph();
   }

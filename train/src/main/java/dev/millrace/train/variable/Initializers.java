@@ -18,10 +18,12 @@ public final class Initializers {
 
   private Initializers() {}
 
+  /** All 0. */
   public static Initializer zeros() {
     return (scope, dtype, shape) -> repeated(scope, "zeros", dtype, shape, 0);
   }
 
+  /** All 1. */
   public static Initializer ones() {
     return (scope, dtype, shape) -> repeated(scope, "ones", dtype, shape, 1);
   }
@@ -41,6 +43,7 @@ public final class Initializers {
     return (scope, dtype, shape) -> uniform(scope, dtype, shape, min, max, null);
   }
 
+  /** Evenly between {@code min} and {@code max}, the latter excluded. */
   public static Initializer randomUniform(double min, double max, long seed) {
     return (scope, dtype, shape) -> uniform(scope, dtype, shape, min, max, seed);
   }
@@ -51,6 +54,7 @@ public final class Initializers {
         normal(scope, "random_normal", "RandomStandardNormal", dtype, shape, mean, deviation, null);
   }
 
+  /** Normally distributed. */
   public static Initializer randomNormal(double mean, double deviation, long seed) {
     return (scope, dtype, shape) ->
         normal(scope, "random_normal", "RandomStandardNormal", dtype, shape, mean, deviation, seed);
@@ -62,6 +66,7 @@ public final class Initializers {
         normal(scope, "truncated_normal", "TruncatedNormal", dtype, shape, mean, deviation, null);
   }
 
+  /** Normally distributed, but none further than two deviations from the mean. */
   public static Initializer truncatedNormal(double mean, double deviation, long seed) {
     return (scope, dtype, shape) ->
         normal(scope, "truncated_normal", "TruncatedNormal", dtype, shape, mean, deviation, seed);

@@ -65,6 +65,7 @@ public final class VariableScope {
     return scope;
   }
 
+  /** The graph that variables are added to. */
   public Graph graph() {
     return scope.graph();
   }
@@ -89,6 +90,7 @@ public final class VariableScope {
     return with(scope, "");
   }
 
+  /** What becomes of a variable that is there already. */
   public VariableScope withReuse(Reuse mode) {
     return new VariableScope(scope, prefix, mode, resource, trainable, collection, initializer);
   }

@@ -16,6 +16,7 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.hook.NanTensorHook;
 import dev.millrace.train.hook.StopAtStepHook;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -227,6 +228,23 @@ class MonitoredTrainingSessionTest {
       assertEquals(3, m.stepOf(s.raw()));
     }
     assertEquals("end", recorder.calls.getLast());
+  }
+
+  @Test
+  void folderThatCannotBeWrittenIsNamedAndLeftAlone() throws IOException {
+    Path file = Files.writeString(folder.resolve("taken"), "mine");
+    LineModel m = new LineModel();
+    for (Path bad : List.of(file, file.resolve("below"), Path.of("/proc/millrace"))) {
+      MillraceException e =
+          assertThrows(
+              MillraceException.class,
+              () ->
+                  MonitoredTrainingSession.start(
+                      m.scope, LocalSession::new, QUIET.withFolder(bad)));
+      assertEquals(Code.PERMISSION_DENIED, e.code());
+      assertTrue(e.getMessage().contains("Cannot write in the folder " + bad), e.getMessage());
+    }
+    assertEquals("mine", Files.readString(file));
   }
 
   @Test

@@ -56,6 +56,12 @@ public final class SmallCluster implements AutoCloseable {
     }
   }
 
+  /** Parameter server {@code i} is lost with all it had, and is there again. */
+  public void restartPs(int i) {
+    servers.get(i).close();
+    servers.set(i, Server.start(spec, new TaskId("ps", i), StandardOps.registry()));
+  }
+
   /** Sessions of worker {@code i}, which see the parameter servers and itself. */
   public SessionFactory sessionsOf(int i) {
     ConfigProto config =

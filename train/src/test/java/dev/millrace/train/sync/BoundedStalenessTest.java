@@ -1,6 +1,7 @@
 package dev.millrace.train.sync;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.train.optimizer.GradientDescent;
@@ -11,6 +12,7 @@ import dev.millrace.train.session.TrainingSettings;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
 class BoundedStalenessTest {
@@ -49,8 +51,9 @@ class BoundedStalenessTest {
     try (SmallCluster cluster = new SmallCluster(1, 2);
         Worker fast = new Worker(cluster, 0, Duration.ofSeconds(60));
         Worker slow = new Worker(cluster, 1, Duration.ofSeconds(60))) {
-      fast.steps(1);
-      CompletableFuture<Void> rest = CompletableFuture.runAsync(() -> fast.steps(5));
+      fast.steps(3);
+      CompletableFuture<Void> rest = CompletableFuture.runAsync(() -> fast.steps(3));
+      assertThrows(TimeoutException.class, () -> rest.get(300, TimeUnit.MILLISECONDS));
       slow.steps(4);
       rest.get(60, TimeUnit.SECONDS);
       assertEquals(2, fast.hook.ahead().max());

@@ -1,0 +1,58 @@
+package dev.millrace.train.job;
+
+import dev.millrace.base.ProcessMemory;
+import dev.millrace.storage.EventWriter;
+import dev.millrace.tensor.BufferPool;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Writes how much memory a parameter server takes, by the seconds it has served, to a folder of
+ * summaries of its own. In TensorBoard it is a run beside those of the workers.
+ *
+ * <p>Threading: writes by a thread of its own until closed.
+ */
+public final class ServerSummaries implements AutoCloseable {
+  private static final Duration LEAVE = Duration.ofSeconds(10);
+  private static final float MIB = 1 << 20;
+
+  private final EventWriter events;
+  private final long start = System.nanoTime();
+  private final ScheduledExecutorService timer =
+      Executors.newSingleThreadScheduledExecutor(
+          Thread.ofPlatform().name("millrace-summaries").daemon().factory());
+
+  /**
+   * Writes now, whenever {@code every} has passed, and when closed.
+   *
+   * @param folder the folder of the job; that of this task is in it
+   * @param task such as {@code ps/1}, whose folder is {@code ps_1}
+   */
+  public ServerSummaries(Path folder, String task, Duration every) {
+    events = new EventWriter(folder.resolve(task.replace('/', '_')));
+    write();
+    long millis = every.toMillis();
+    timer.scheduleAtFixedRate(this::write, millis, millis, TimeUnit.MILLISECONDS);
+  }
+
+  private void write() {
+    long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
+    events.addScalar("memory/tensors_mib", BufferPool.shared().usedBytes() / MIB, seconds);
+    events.addScalar("memory/resident_mib", ProcessMemory.residentBytes() / MIB, seconds);
+  }
+
+  @Override
+  public void close() {
+    timer.submit(this::write);
+    timer.shutdown();
+    try {
+      timer.awaitTermination(LEAVE.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    events.close();
+  }
+}
