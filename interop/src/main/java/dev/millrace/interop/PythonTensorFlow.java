@@ -82,9 +82,14 @@ public final class PythonTensorFlow {
    * @param script the file name of a resource of this package
    */
   public String run(String script, List<String> arguments, Duration deadline) {
+    return execute(command(script, arguments), deadline);
+  }
+
+  /** The command that runs a script that is a resource of this package. */
+  public List<String> command(String script, List<String> arguments) {
     List<String> command = new ArrayList<>(List.of(python, script(script).toString()));
     command.addAll(arguments);
-    return execute(command, deadline);
+    return command;
   }
 
   /** Starts Python beside this process; what it prints goes to {@code log}. */

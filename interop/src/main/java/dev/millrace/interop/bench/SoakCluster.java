@@ -1,5 +1,6 @@
 package dev.millrace.interop.bench;
 
+import dev.millrace.base.ProcessMemory;
 import dev.millrace.cluster.ClusterSession;
 import dev.millrace.graph.Graph;
 import dev.millrace.interop.GraphWriter;
@@ -11,21 +12,22 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Steps without end between a ps, a worker and clients, each in a process of its own, while the
- * memory of all is written down: {@code -Dminutes=30} says for how long. Every session lasts a
- * thousand steps. Ends with 1 if the memory of the servers grew in the second half by more than a
- * tenth.
+ * memory of all is written down: {@code -Dminutes=30} says for how long, {@code -Drate=500} at most
+ * how many steps a second (without it as many as the machine can). Every session lasts a thousand
+ * steps. Ends with 1 if the memory of the servers grew in the second half by more than a tenth.
  */
 public final class SoakCluster {
   private static final int STEPS_PER_SESSION = 1000;
   private static final int LINES = 20;
+  private static final long NANOS_PER_STEP =
+      (long) (1e9 / Double.parseDouble(System.getProperty("rate", "Infinity")));
 
   private SoakCluster() {}
 
@@ -79,7 +81,9 @@ public final class SoakCluster {
               List.of(graph.output("gradient:0")),
               List.of(graph.output("sum:0")),
               List.of(graph.node("update")));
+      long start = System.nanoTime();
       for (int i = 0; i < STEPS_PER_SESSION; i++) {
+        LockSupport.parkNanos(start + i * NANOS_PER_STEP - System.nanoTime());
         for (Tensor t : step.run(gradient)) {
           t.close();
         }
@@ -108,12 +112,7 @@ public final class SoakCluster {
     return g.build();
   }
 
-  private static long mebibytes(long pid) throws IOException {
-    for (String line : Files.readAllLines(Path.of("/proc/" + pid + "/status"))) {
-      if (line.startsWith("VmRSS:")) {
-        return Long.parseLong(line.replaceAll("\\D", "")) >> 10;
-      }
-    }
-    return 0;
+  private static long mebibytes(long pid) {
+    return ProcessMemory.residentBytes(pid) >> 20;
   }
 }

@@ -23,7 +23,7 @@ record RankModel(Scope scope, Output images, Output labels, Output loss) {
   private static final int PIXELS = 28 * 28;
   private static final int CLASSES = 10;
 
-  /** The network called mlp or cnn, under {@code scope}. */
+  /** The network called softmax, mlp or cnn, under {@code scope}. */
   static RankModel of(Scope scope, String name) {
     VariableScope model = VariableScope.of(scope);
     Output x = Placeholder.of(scope.withName("images"), DType.FLOAT, Shape.of(-1, PIXELS));
@@ -32,7 +32,7 @@ record RankModel(Scope scope, Output images, Output labels, Output loss) {
     if (name.equals("mlp")) {
       h = Dense.of(model, "hidden1", h, 512, RankModel::relu);
       h = Dense.of(model, "hidden2", h, 512, RankModel::relu);
-    } else {
+    } else if (name.equals("cnn")) {
       h = Reshape.of(scope, h, Shape.of(-1, 28, 28, 1));
       h = Convolution.of(32, 5).activation(RankModel::relu).of(model, "conv1", h);
       h = Pooling.max(scope, h, 2, 2, Padding.SAME);

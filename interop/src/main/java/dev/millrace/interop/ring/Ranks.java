@@ -33,7 +33,12 @@ final class Ranks implements Contender {
 
   /** Processes that have just been started and will say so when they are ready. */
   static Ranks started(String name, List<ChildProcess> ranks) {
-    Ranks all = new Ranks(name, ranks, List.of());
+    return started(name, ranks, List.of());
+  }
+
+  /** Likewise, and others that only have to be ended with them. */
+  static Ranks started(String name, List<ChildProcess> ranks, List<ChildProcess> others) {
+    Ranks all = new Ranks(name, ranks, others);
     try {
       ranks.forEach(r -> r.receive(START));
     } catch (RuntimeException e) {
