@@ -119,6 +119,7 @@ public record DeviceSpec(String job, int replica, int task, String type, int ind
     return type == null || o.type == null || Objects.equals(type, o.type);
   }
 
+  /** The task alone. */
   public DeviceSpec withoutDevice() {
     return new DeviceSpec(job, replica, task, null, -1);
   }

@@ -36,6 +36,7 @@ public final class Graph {
     this.registry = registry;
   }
 
+  /** The ops that nodes may be of. */
   public OpRegistry registry() {
     return registry;
   }
@@ -45,6 +46,7 @@ public final class Graph {
     return Collections.unmodifiableList(new ArrayList<>(nodes));
   }
 
+  /** How many nodes there are. */
   public synchronized int size() {
     return nodes.size();
   }
@@ -95,10 +97,12 @@ public final class Graph {
     this.seeded = true;
   }
 
+  /** Whether {@link #setSeed} was called. */
   public synchronized boolean hasSeed() {
     return seeded;
   }
 
+  /** The seed of the whole graph; 0 unless set. */
   public synchronized long seed() {
     return seed;
   }

@@ -52,6 +52,7 @@ public final class Node {
     }
   }
 
+  /** The graph it is in. */
   public Graph graph() {
     return graph;
   }
@@ -61,10 +62,12 @@ public final class Node {
     return id;
   }
 
+  /** Its name, which no other node of the graph has. */
   public String name() {
     return name;
   }
 
+  /** What it does. */
   public Op op() {
     return op;
   }
@@ -74,10 +77,12 @@ public final class Node {
     return device;
   }
 
+  /** Its attributes by name, defaults included. */
   public Map<String, AttrValue> attrs() {
     return Collections.unmodifiableMap(attrs);
   }
 
+  /** How many inputs it has, control inputs not counted. */
   public int inputCount() {
     return inputs.length;
   }
@@ -87,18 +92,22 @@ public final class Node {
     return inputs[i];
   }
 
+  /** What it takes, in order. */
   public List<Output> inputs() {
     return Collections.unmodifiableList(java.util.Arrays.asList(inputs));
   }
 
+  /** Nodes that run before it without giving it anything. */
   public List<Node> controlInputs() {
     return controlInputs;
   }
 
+  /** How many outputs it has. */
   public int outputCount() {
     return outputs.length;
   }
 
+  /** Output {@code i}. */
   public Output output(int i) {
     if (i < 0 || i >= outputs.length) {
       throw MillraceException.invalid(
@@ -116,6 +125,7 @@ public final class Node {
     return outputs[0];
   }
 
+  /** All its outputs. */
   public List<Output> outputs() {
     return List.of(outputs);
   }
@@ -140,10 +150,12 @@ public final class Node {
 
   // ---- attributes by type ----
 
+  /** Whether it has this attribute. */
   public boolean hasAttr(String attr) {
     return attrs.containsKey(attr);
   }
 
+  /** The value of an attribute, which it must have. */
   public AttrValue attr(String attr) {
     AttrValue v = attrs.get(attr);
     if (v == null) {
@@ -162,54 +174,67 @@ public final class Node {
     return kind.cast(v);
   }
 
+  /** The attribute as a bool. */
   public boolean booleanAttr(String attr) {
     return attr(attr, AttrValue.Bool.class).value();
   }
 
+  /** The attribute as a whole number. */
   public long longAttr(String attr) {
     return attr(attr, AttrValue.Int.class).value();
   }
 
+  /** The attribute as an int. */
   public int intAttr(String attr) {
     return Math.toIntExact(longAttr(attr));
   }
 
+  /** The attribute as a float. */
   public float floatAttr(String attr) {
     return attr(attr, AttrValue.Real.class).value();
   }
 
+  /** The attribute as text. */
   public String stringAttr(String attr) {
     return attr(attr, AttrValue.Str.class).text();
   }
 
+  /** The attribute as a type. */
   public DType typeAttr(String attr) {
     return attr(attr, AttrValue.Type.class).value();
   }
 
+  /** The attribute as a shape. */
   public Shape shapeAttr(String attr) {
     return attr(attr, AttrValue.Dims.class).value();
   }
 
+  /** The attribute as a tensor, which stays the node's. */
   public Tensor tensorAttr(String attr) {
     return attr(attr, AttrValue.Value.class).value();
   }
 
+  /** The attribute as a list. */
   public List<AttrValue> listAttr(String attr) {
     return attr(attr, AttrValue.Many.class).values();
   }
 
+  /** The attribute as whole numbers. */
   public long[] longsAttr(String attr) {
     return listAttr(attr).stream().mapToLong(v -> ((AttrValue.Int) v).value()).toArray();
   }
 
+  /** The attribute as types. */
   public List<DType> typesAttr(String attr) {
     return listAttr(attr).stream().map(v -> ((AttrValue.Type) v).value()).toList();
   }
 
+  /** The attribute as shapes. */
   public List<Shape> shapesAttr(String attr) {
     return listAttr(attr).stream().map(v -> ((AttrValue.Dims) v).value()).toList();
   }
 
+  /** The attribute as texts. */
   public List<String> stringsAttr(String attr) {
     return listAttr(attr).stream().map(v -> ((AttrValue.Str) v).text()).toList();
   }

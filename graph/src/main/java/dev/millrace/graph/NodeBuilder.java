@@ -26,6 +26,7 @@ public final class NodeBuilder {
     this.op = op;
   }
 
+  /** The op the node will be of. */
   public Op op() {
     return op;
   }

@@ -18,14 +18,17 @@ public final class Output {
     this.ref = ref;
   }
 
+  /** The node whose output this is. */
   public Node node() {
     return node;
   }
 
+  /** Which of its outputs. */
   public int index() {
     return index;
   }
 
+  /** The type of its elements. */
   public DType dtype() {
     return dtype;
   }

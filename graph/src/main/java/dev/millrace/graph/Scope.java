@@ -54,6 +54,7 @@ public final class Scope {
     return new Scope(graph, "", null, DeviceSpec.ANY, null, List.of(), List.of(), "");
   }
 
+  /** The graph that nodes are added to. */
   public Graph graph() {
     return graph;
   }
@@ -125,6 +126,7 @@ public final class Scope {
         colocatedDevice);
   }
 
+  /** Nodes added by the result run only after {@code nodes}. */
   public Scope withControlInputs(Node... nodes) {
     return withControlInputs(List.of(nodes));
   }

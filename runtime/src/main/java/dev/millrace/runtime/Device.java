@@ -63,14 +63,17 @@ public final class Device {
     return i;
   }
 
+  /** Its full name, such as {@code /job:ps/replica:0/task:0/device:CPU:0}. */
   public String name() {
     return name;
   }
 
+  /** Its name in parts. */
   public DeviceSpec spec() {
     return spec;
   }
 
+  /** A number that is new with every start of its task. */
   public long incarnation() {
     return incarnation;
   }

@@ -58,10 +58,12 @@ public final class LocalSession implements Session {
   private int placedNodes;
   private volatile boolean closed;
 
+  /** A session on {@code graph} with one device. */
   public LocalSession(Graph graph) {
     this(graph, SessionOptions.DEFAULT);
   }
 
+  /** A session on {@code graph}; nodes added to it later can be run too. */
   public LocalSession(Graph graph, SessionOptions options) {
     this.graph = graph;
     this.options = options;

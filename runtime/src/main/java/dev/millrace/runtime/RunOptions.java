@@ -28,6 +28,7 @@ public record RunOptions(Duration timeout, StepTrace trace, long collectiveKey) 
     return new RunOptions(timeout, trace, key);
   }
 
+  /** Whether the step may take only so long. */
   public boolean hasTimeout() {
     return timeout != null && !timeout.isZero();
   }

@@ -15,6 +15,7 @@ public final class Buffer {
   /** What becomes of a buffer nobody refers to any more. */
   @FunctionalInterface
   public interface Owner {
+    /** Takes back a buffer whose last reference is gone. */
     void reclaim(Buffer buffer);
   }
 
@@ -64,10 +65,12 @@ public final class Buffer {
     return memory;
   }
 
+  /** How many bytes it has room for. */
   public long capacityBytes() {
     return memory.byteSize();
   }
 
+  /** How many hold it now. */
   public int references() {
     return references;
   }
@@ -77,6 +80,7 @@ public final class Buffer {
     return references == 1;
   }
 
+  /** Adds a holder. */
   public void retain() {
     int before = (int) REFERENCES.getAndAdd(this, 1);
     if (before <= 0) {
@@ -84,6 +88,7 @@ public final class Buffer {
     }
   }
 
+  /** Takes a holder away; with the last one the memory goes back to its owner. */
   public void release() {
     int before = (int) REFERENCES.getAndAdd(this, -1);
     if (before == 1) {

@@ -35,6 +35,7 @@ public final class BufferPool {
     }
   }
 
+  /** The pool that all tensors of this process come from. */
   public static BufferPool shared() {
     return SHARED;
   }

@@ -96,10 +96,12 @@ public enum DType {
     return bytes > 0;
   }
 
+  /** Whether this is a real floating-point type. */
   public boolean isFloating() {
     return this == FLOAT || this == DOUBLE || this == HALF || this == BFLOAT16;
   }
 
+  /** Whether this is a type of whole numbers. */
   public boolean isIntegral() {
     return INTEGRAL.contains(this);
   }

@@ -57,6 +57,7 @@ public final class Shape {
     return new Shape(dims.clone());
   }
 
+  /** The shape of a single value. */
   public static Shape scalar() {
     return SCALAR;
   }
@@ -73,6 +74,7 @@ public final class Shape {
     return of(d);
   }
 
+  /** Whether the number of dimensions is known. */
   public boolean hasRank() {
     return dims != null;
   }
@@ -97,10 +99,12 @@ public final class Shape {
     return elements;
   }
 
+  /** Whether every dimension is known. */
   public boolean isKnown() {
     return elements >= 0;
   }
 
+  /** Whether this is known to be the shape of a single value. */
   public boolean isScalar() {
     return dims != null && dims.length == 0;
   }

@@ -115,46 +115,57 @@ public final class Tensor implements AutoCloseable {
     return Math.multiplyExact(shape.elements(), (long) dtype.bytes());
   }
 
+  /** A float scalar. */
   public static Tensor scalar(float v) {
     return of(Shape.scalar(), v);
   }
 
+  /** A double scalar. */
   public static Tensor scalar(double v) {
     return of(Shape.scalar(), v);
   }
 
+  /** An int32 scalar. */
   public static Tensor scalar(int v) {
     return of(Shape.scalar(), v);
   }
 
+  /** An int64 scalar. */
   public static Tensor scalar(long v) {
     return of(Shape.scalar(), v);
   }
 
+  /** A bool scalar. */
   public static Tensor scalar(boolean v) {
     return of(Shape.scalar(), v);
   }
 
+  /** A string scalar in UTF-8. */
   public static Tensor scalar(String v) {
     return of(Shape.scalar(), v);
   }
 
+  /** A vector of floats. */
   public static Tensor vector(float... v) {
     return of(Shape.of(v.length), v);
   }
 
+  /** A vector of doubles. */
   public static Tensor vector(double... v) {
     return of(Shape.of(v.length), v);
   }
 
+  /** A vector of int32. */
   public static Tensor vector(int... v) {
     return of(Shape.of(v.length), v);
   }
 
+  /** A vector of int64. */
   public static Tensor vector(long... v) {
     return of(Shape.of(v.length), v);
   }
 
+  /** A vector of strings in UTF-8. */
   public static Tensor vector(String... v) {
     return of(Shape.of(v.length), v);
   }
@@ -166,24 +177,28 @@ public final class Tensor implements AutoCloseable {
     return t;
   }
 
+  /** Doubles in row order. */
   public static Tensor of(Shape shape, double... v) {
     Tensor t = allocateFor(DType.DOUBLE, shape, v.length);
     MemorySegment.copy(v, 0, t.data, F64, 0, v.length);
     return t;
   }
 
+  /** Int32 in row order. */
   public static Tensor of(Shape shape, int... v) {
     Tensor t = allocateFor(DType.INT32, shape, v.length);
     MemorySegment.copy(v, 0, t.data, I32, 0, v.length);
     return t;
   }
 
+  /** Int64 in row order. */
   public static Tensor of(Shape shape, long... v) {
     Tensor t = allocateFor(DType.INT64, shape, v.length);
     MemorySegment.copy(v, 0, t.data, I64, 0, v.length);
     return t;
   }
 
+  /** Bools in row order. */
   public static Tensor of(Shape shape, boolean... v) {
     Tensor t = allocateFor(DType.BOOL, shape, v.length);
     for (int i = 0; i < v.length; i++) {
@@ -198,6 +213,7 @@ public final class Tensor implements AutoCloseable {
     return t;
   }
 
+  /** Strings in UTF-8, in row order. */
   public static Tensor of(Shape shape, String... v) {
     Object[] bytes = new Object[v.length];
     for (int i = 0; i < v.length; i++) {
@@ -222,14 +238,17 @@ public final class Tensor implements AutoCloseable {
 
   // ---- what it is ----
 
+  /** The type of its elements. */
   public DType dtype() {
     return dtype;
   }
 
+  /** Its shape, which is always known. */
   public Shape shape() {
     return shape;
   }
 
+  /** How many elements it has. */
   public long elements() {
     return shape.elements();
   }
@@ -377,6 +396,7 @@ public final class Tensor implements AutoCloseable {
     }
   }
 
+  /** Element {@code i} in row order, of a bool tensor. */
   public boolean booleanAt(long i) {
     return longAt(i) != 0;
   }

@@ -25,6 +25,7 @@ public final class TensorCodec {
 
   // ---- shapes ----
 
+  /** As TensorFlow's message. */
   public static TensorShapeProto encode(Shape shape) {
     TensorShapeProto.Builder b = TensorShapeProto.newBuilder();
     if (!shape.hasRank()) {
@@ -36,6 +37,7 @@ public final class TensorCodec {
     return b.build();
   }
 
+  /** From TensorFlow's message. */
   public static Shape decode(TensorShapeProto p) {
     if (p.getUnknownRank()) {
       return Shape.unknown();
@@ -51,6 +53,7 @@ public final class TensorCodec {
     return Shape.of(d);
   }
 
+  /** As TensorFlow's number. */
   public static DataType encode(DType t) {
     return DataType.forNumber(t.number());
   }

@@ -7,5 +7,9 @@ package dev.millrace.graph.op;
  */
 @FunctionalInterface
 public interface AsyncKernel {
+  /**
+   * Starts the work; {@code done} is called once, by any thread, when the outputs are set or it
+   * failed.
+   */
   void start(KernelContext c, Runnable done);
 }

@@ -18,6 +18,7 @@ public record AttrSpec(
   /** The {@link #minimum} of an attribute that has none. */
   public static final long NO_MINIMUM = Long.MIN_VALUE;
 
+  /** Whether the value is a list. */
   public boolean isList() {
     return kind.startsWith("list(");
   }

@@ -5,6 +5,7 @@ import dev.millrace.base.MillraceException;
 /** Adds to the graph the ops that carry gradients from a node's outputs to its inputs. */
 @FunctionalInterface
 public interface Gradient {
+  /** Adds the nodes that compute the gradients of the inputs and names them to {@code g}. */
   void build(GradientContext g);
 
   /**

@@ -26,10 +26,12 @@ public interface GradientContext {
     return dy(0);
   }
 
+  /** Input {@code i} of the node. */
   default Output input(int i) {
     return node().input(i);
   }
 
+  /** Output {@code i} of the node. */
   default Output output(int i) {
     return node().output(i);
   }

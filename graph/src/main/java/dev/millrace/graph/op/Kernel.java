@@ -7,5 +7,6 @@ package dev.millrace.graph.op;
  */
 @FunctionalInterface
 public interface Kernel {
+  /** Computes the outputs from the inputs. */
   void compute(KernelContext c);
 }

@@ -15,6 +15,7 @@ public interface KernelContext {
   /** The node being run, for messages; attributes are better read when the kernel is made. */
   Node node();
 
+  /** How many inputs the node has. */
   int inputCount();
 
   /**
@@ -85,6 +86,7 @@ public interface KernelContext {
     throw new IllegalStateException("no results in this step");
   }
 
+  /** Which step this is; no two at one time have the same. */
   long stepId();
 
   /** Has something done when this device's part of the step has ended, well or badly. */

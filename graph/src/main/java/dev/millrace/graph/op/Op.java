@@ -131,18 +131,22 @@ public final class Op {
     return new Builder(name);
   }
 
+  /** TensorFlow's name of it. */
   public String name() {
     return name;
   }
 
+  /** What it takes, in order. */
   public List<Arg> inputs() {
     return inputs;
   }
 
+  /** What it gives, in order. */
   public List<Arg> outputs() {
     return outputs;
   }
 
+  /** Its attributes by name. */
   public Map<String, AttrSpec> attrs() {
     return attrs;
   }
@@ -152,6 +156,7 @@ public final class Op {
     return stateful;
   }
 
+  /** Whether its two inputs may be exchanged. */
   public boolean isCommutative() {
     return commutative;
   }
@@ -161,10 +166,12 @@ public final class Op {
     return allowsUninitialized;
   }
 
+  /** What it means to placement and execution. */
   public Role role() {
     return role;
   }
 
+  /** Whether its kernel may wait without holding a thread. */
   public boolean isAsync() {
     return asyncKernel != null;
   }
@@ -192,6 +199,7 @@ public final class Op {
     return noGradient;
   }
 
+  /** The shapes of the outputs, as far as they follow from the inputs. */
   public List<Shape> shapes(ShapeContext c) {
     return shape.infer(c);
   }
@@ -309,26 +317,31 @@ public final class Op {
       return this;
     }
 
+    /** It does more than compute its outputs, so it is neither folded nor shared. */
     public Builder stateful() {
       stateful = true;
       return this;
     }
 
+    /** Its two inputs may be exchanged. */
     public Builder commutative() {
       commutative = true;
       return this;
     }
 
+    /** It takes variables that have no value yet. */
     public Builder allowsUninitialized() {
       allowsUninitialized = true;
       return this;
     }
 
+    /** What it means to placement and execution. */
     public Builder role(Role r) {
       role = r;
       return this;
     }
 
+    /** How the shapes of its outputs follow from its inputs. */
     public Builder shape(ShapeFunction f) {
       shape = f;
       return this;
@@ -352,6 +365,7 @@ public final class Op {
       return this;
     }
 
+    /** How the gradients of its inputs follow from those of its outputs. */
     public Builder gradient(Gradient g) {
       gradient = g;
       return this;

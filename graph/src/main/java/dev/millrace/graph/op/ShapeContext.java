@@ -19,6 +19,7 @@ public final class ShapeContext {
     return node;
   }
 
+  /** How many inputs the node has. */
   public int inputCount() {
     return node.inputCount();
   }

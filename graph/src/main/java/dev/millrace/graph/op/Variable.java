@@ -47,18 +47,22 @@ public final class Variable implements Resources.Resource {
     return "Variable";
   }
 
+  /** Its name in its container. */
   public String name() {
     return name;
   }
 
+  /** The type of its elements. */
   public DType dtype() {
     return dtype;
   }
 
+  /** Whether it has a value. */
   public boolean isInitialized() {
     return reading(() -> value != null);
   }
 
+  /** Grows with every change of the value. */
   public long version() {
     return reading(() -> version);
   }
