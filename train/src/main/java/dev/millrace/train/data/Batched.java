@@ -47,6 +47,11 @@ record Batched(Dataset source, int size, boolean dropRemainder) implements Datas
       }
 
       @Override
+      public void repeat(long[] beginning, long number) {
+        in.repeat(beginning, number);
+      }
+
+      @Override
       public void close() {
         in.close();
       }

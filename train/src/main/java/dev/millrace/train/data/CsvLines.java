@@ -91,7 +91,11 @@ record CsvLines(List<Path> files, CsvFormat format) implements Dataset {
       if (type.isFloating()) {
         t.setDouble(0, Double.parseDouble(field.strip()));
       } else {
-        t.setLong(0, Long.parseLong(field.strip()));
+        long value = Long.parseLong(field.strip());
+        t.setLong(0, value);
+        if (t.longValue() != value) {
+          throw new NumberFormatException("out of range");
+        }
       }
     } catch (NumberFormatException e) {
       throw MillraceException.invalid(

@@ -22,6 +22,11 @@ public record ExampleFeature(String name, DType dtype, Shape shape, Tensor missi
           "Feature '%s' is %s%s; a feature is float, int64 or string, of a known shape.",
           name, dtype, shape);
     }
+    if (missing != null && (missing.dtype() != dtype || !missing.shape().equals(shape))) {
+      throw MillraceException.invalid(
+          "Feature '%s' is %s%s, but what it is where it is missing is %s%s.",
+          name, dtype, shape, missing.dtype(), missing.shape());
+    }
   }
 
   /** A feature that every Example must have. */

@@ -1,5 +1,6 @@
 package dev.millrace.train.data;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
 
 /** A passage through files, one after the other: the position is the file and how many it gave. */
@@ -52,7 +53,13 @@ abstract class FileElements implements Elements {
     file = Math.toIntExact(position[0]);
     given = 0;
     while (given < position[1]) {
-      Elements.release(next());
+      Elements.pass(this);
+      if (file != position[0]) {
+        throw MillraceException.failedPrecondition(
+            "File number %d of the input has fewer elements than the %d it had when the position"
+                + " was saved. Give the training the data it had, or start anew in another folder.",
+            position[0], position[1]);
+      }
     }
   }
 

@@ -31,6 +31,11 @@ record Mapped(Dataset source, Function<Tensor[], Tensor[]> function) implements 
       }
 
       @Override
+      public void repeat(long[] beginning, long number) {
+        in.repeat(beginning, number);
+      }
+
+      @Override
       public void close() {
         in.close();
       }

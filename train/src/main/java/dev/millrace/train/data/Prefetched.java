@@ -18,7 +18,7 @@ record Prefetched(Dataset source, int size) implements Dataset {
   }
 
   /** An element and where the source stood after it; without an element the end, or a failure. */
-  private record Ready(Tensor[] element, long[] position, RuntimeException failure) {}
+  private record Ready(Tensor[] element, long[] position, Throwable failure) {}
 
   private final class Passage implements Elements {
     private final Elements in = source.elements();
@@ -27,6 +27,9 @@ record Prefetched(Dataset source, int size) implements Dataset {
     private Thread thread;
     private boolean ended;
 
+    /** What the source failed with; told again to whoever asks again. */
+    private Throwable failure;
+
     private void start() {
       ArrayBlockingQueue<Ready> queue = ready;
       thread = Thread.ofPlatform().daemon().name("millrace-prefetch").start(() -> fill(queue));
@@ -34,26 +37,37 @@ record Prefetched(Dataset source, int size) implements Dataset {
 
     /** Runs on the thread: stops at the end, at a failure, and when interrupted. */
     private void fill(ArrayBlockingQueue<Ready> queue) {
-      try {
-        while (true) {
-          Ready next;
-          try {
-            next = new Ready(in.next(), in.position(), null);
-          } catch (RuntimeException e) {
-            next = new Ready(null, null, e);
-          }
-          queue.put(next);
-          if (next.element == null) {
-            return;
-          }
+      while (true) {
+        Ready next;
+        try {
+          next = new Ready(in.next(), in.position(), null);
+        } catch (Throwable e) { // an Error too: whoever waits for the element has to hear of it
+          next = new Ready(null, null, e);
         }
+        if (!put(queue, next) || next.element == null) {
+          return;
+        }
+      }
+    }
+
+    /** Puts an element in the queue, or releases it if the thread is stopped meanwhile. */
+    private static boolean put(ArrayBlockingQueue<Ready> queue, Ready next) {
+      try {
+        queue.put(next);
+        return true;
       } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+        if (next.element != null) {
+          Elements.release(next.element);
+        }
+        return false;
       }
     }
 
     @Override
     public Tensor[] next() {
+      if (failure != null) {
+        throw MillraceException.of(failure);
+      }
       if (ended) {
         return null;
       }
@@ -68,8 +82,9 @@ record Prefetched(Dataset source, int size) implements Dataset {
         throw new MillraceException(Code.CANCELLED, "Interrupted while waiting for input.", e);
       }
       ended = r.element == null;
-      if (r.failure != null) {
-        throw r.failure;
+      failure = r.failure;
+      if (failure != null) {
+        throw MillraceException.of(failure);
       }
       position = ended ? position : r.position;
       return r.element;
@@ -85,7 +100,13 @@ record Prefetched(Dataset source, int size) implements Dataset {
       stop();
       in.seek(to);
       position = to.clone();
-      ended = false;
+    }
+
+    @Override
+    public void repeat(long[] beginning, long number) {
+      stop();
+      in.repeat(beginning, number);
+      position = in.position();
     }
 
     private void stop() {
@@ -105,6 +126,8 @@ record Prefetched(Dataset source, int size) implements Dataset {
         }
       }
       ready = new ArrayBlockingQueue<>(size);
+      ended = false;
+      failure = null;
     }
 
     @Override

@@ -1,6 +1,5 @@
 package dev.millrace.train.data;
 
-import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
 
@@ -27,13 +26,13 @@ record Repeated(Dataset source, long times) implements Dataset {
             return element;
           }
           if (again) {
-            throw new MillraceException(
-                Code.OUT_OF_RANGE,
+            // Not OUT_OF_RANGE: a worker without any data must not leave as one that is done.
+            throw MillraceException.failedPrecondition(
                 "There is nothing to repeat: the dataset is empty. Are there more shards than"
                     + " elements?");
           }
           done++;
-          Shuffled.restart(in, beginning, done);
+          in.repeat(beginning, done);
         }
         return null;
       }

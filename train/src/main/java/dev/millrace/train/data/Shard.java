@@ -44,6 +44,12 @@ record Shard(Dataset source, int n, int index) implements Dataset {
       }
 
       @Override
+      public void repeat(long[] beginning, long number) {
+        passed = 0;
+        in.repeat(Positions.butLast(beginning), number);
+      }
+
+      @Override
       public void close() {
         in.close();
       }

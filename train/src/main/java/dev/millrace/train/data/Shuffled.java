@@ -72,13 +72,19 @@ record Shuffled(Dataset source, int size, long seed) implements Dataset {
       drawn = 0;
       random = random();
       while (drawn < draws) {
-        Elements.release(next());
+        Elements.pass(this);
       }
     }
 
-    /** Begins again with another order: what repetition number {@code number} sees. */
-    void again(long number) {
-      seek(Positions.with(Positions.with(start, number), 0));
+    @Override
+    public void repeat(long[] beginning, long number) {
+      buffer.forEach(Elements::release);
+      buffer.clear();
+      in.repeat(Positions.butLast(Positions.butLast(beginning)), number);
+      start = in.position();
+      epoch = number;
+      drawn = 0;
+      random = random();
     }
 
     @Override
@@ -86,15 +92,6 @@ record Shuffled(Dataset source, int size, long seed) implements Dataset {
       buffer.forEach(Elements::release);
       buffer.clear();
       in.close();
-    }
-  }
-
-  /** Has a shuffle begin again in the order of another repetition; others just begin again. */
-  static void restart(Elements elements, long[] beginning, long repetition) {
-    if (elements instanceof Passage p) {
-      p.again(repetition);
-    } else {
-      elements.seek(beginning);
     }
   }
 }

@@ -8,22 +8,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.proto.BytesList;
 import dev.millrace.proto.Example;
 import dev.millrace.proto.Feature;
 import dev.millrace.proto.Features;
 import dev.millrace.proto.FloatList;
-import dev.millrace.runtime.LocalSession;
 import dev.millrace.storage.RecordReader;
 import dev.millrace.storage.RecordWriter;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.hook.StopAtStepHook;
-import dev.millrace.train.session.LineModel;
-import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.TrainingSettings;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,10 +28,10 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.LongStream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class DatasetTest {
@@ -156,7 +152,46 @@ class DatasetTest {
             });
     try (Elements e = failing.prefetch(2).elements()) {
       assertEquals(0, e.next()[0].longValue());
-      assertEquals("broken", assertThrows(MillraceException.class, e::next).getMessage());
+      for (int i = 0; i < 2; i++) { // not once and then the end of the data
+        assertEquals("broken", assertThrows(MillraceException.class, e::next).getMessage());
+      }
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  void errorOfTheThreadThatPrefetchesIsTold() {
+    Dataset broken =
+        Datasets.generated(
+            2,
+            _ -> {
+              throw new AssertionError("wrong");
+            });
+    try (Elements e = broken.prefetch(1).elements()) {
+      MillraceException x = assertThrows(MillraceException.class, e::next);
+      assertTrue(x.getMessage().contains("wrong"), x.getMessage());
+    }
+  }
+
+  @Test
+  void repetitionsDifferWhateverIsBehindTheShuffle() {
+    Dataset d =
+        numbers(12).shuffle(12, 1).shard(2, 1).map(e -> e).prefetch(2).batch(2, true).repeat(3);
+    List<Long> all;
+    try (Elements e = d.elements()) {
+      all = values(e, 18);
+      assertNull(e.next());
+    }
+    assertNotEquals(all.subList(0, 6), all.subList(6, 12));
+    assertNotEquals(all.subList(6, 12), all.subList(12, 18));
+    // Any place of it can be gone back to.
+    for (int batches = 0; batches <= 9; batches++) {
+      try (Elements before = d.elements();
+          Elements after = d.elements()) {
+        values(before, 2 * batches);
+        after.seek(before.position());
+        assertEquals(all.subList(2 * batches, 18), values(after, 18 - 2 * batches));
+      }
     }
   }
 
@@ -165,6 +200,7 @@ class DatasetTest {
     try (Elements e = numbers(2).shard(3, 2).repeat().elements()) {
       MillraceException x = assertThrows(MillraceException.class, e::next);
       assertTrue(x.getMessage().contains("more shards than elements"), x.getMessage());
+      assertEquals(Code.FAILED_PRECONDITION, x.code(), "a failure, not the end of the data");
     }
   }
 
@@ -189,6 +225,11 @@ class DatasetTest {
       assertTrue(
           x.getMessage().endsWith("a.csv line 2: field 2 is 'two', which is not a int64."),
           x.getMessage());
+    }
+    try (Elements e = Datasets.csv(List.of(file), CsvFormat.of(DType.UINT8)).elements()) {
+      Files.writeString(file, "256\n");
+      MillraceException x = assertThrows(MillraceException.class, e::next);
+      assertTrue(x.getMessage().endsWith("'256', which is not a uint8."), x.getMessage());
     }
   }
 
@@ -266,32 +307,15 @@ class DatasetTest {
   }
 
   @Test
-  void trainingGoesOnWithTheDataThatFollows() {
-    List<Long> seen = new ArrayList<>();
-    for (int part = 0; part < 2; part++) {
-      LineModel m = new LineModel();
-      Dataset d = numbers(9).shuffle(4, 1).repeat().batch(2, true);
-      try (Elements input = d.elements()) {
-        TrainingSettings settings =
-            TrainingSettings.DEFAULT
-                .withFolder(folder)
-                .withLogEverySteps(0)
-                .withHooks(
-                    new InputPosition(m.scope, d, input, 0, 1), StopAtStepHook.after(m.step, 6));
-        try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
-          s.loop(
-              t -> {
-                Tensor[] batch = input.next();
-                seen.add(batch[0].longAt(0));
-                seen.add(batch[0].longAt(1));
-                t.run(Map.of(m.x, Tensor.vector(.1f, .2f)), List.of(), List.of(m.train));
-              });
-        }
-      }
+  void positionBehindTheEndIsRefused() {
+    long[] behind;
+    try (Elements e = numbers(9).shuffle(3, 1).elements()) {
+      values(e, 8);
+      behind = e.position();
     }
-    Dataset d = numbers(9).shuffle(4, 1).repeat().batch(2, true);
-    try (Elements once = d.elements()) {
-      assertEquals(values(once, 24), seen);
+    try (Elements e = numbers(5).shuffle(3, 1).elements()) {
+      MillraceException x = assertThrows(MillraceException.class, () -> e.seek(behind));
+      assertTrue(x.getMessage().startsWith("The input ends before"), x.getMessage());
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.millrace.train.data;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -20,31 +21,42 @@ import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
- * Keeps every worker's place in its input in a variable beside the model, a row for each, so that
- * it is saved with the model and a training that goes on from a checkpoint goes on with the data
- * that follows. A worker writes its place with every step, in the step.
+ * Feeds every step with the next element of a dataset, and keeps every worker's place in its input
+ * in a variable beside the model, a row for each. The place is written in the step that trains the
+ * element and saved with the model, so a training that goes on from a checkpoint, in this process
+ * or another, goes on with the data that follows what the restored model has seen.
+ *
+ * <p>When the data ends, the step ends with OUT_OF_RANGE, as steps that read a queue do. The number
+ * of workers is part of the variable's shape: a job with another number starts from a checkpoint by
+ * a saver of the other variables.
+ *
+ * <p>Threading: used by the thread of the steps.
  */
-public final class InputPosition implements SessionRunHook {
+public final class InputFeed implements SessionRunHook {
+  private final List<Output> inputs;
   private final Elements elements;
   private final int worker;
   private final GraphVariable places;
   private final Output next;
   private final Node write;
-  private Tensor fed;
+  private Map<Output, Tensor> fed = Map.of();
 
   /**
-   * For the input of worker number {@code worker} of {@code workers}.
+   * For worker number {@code worker} of {@code workers}.
    *
-   * @param dataset what {@code elements} is a passage through
+   * @param inputs the placeholders that the tensors of an element are fed to, in their order
    */
-  public InputPosition(Scope scope, Dataset dataset, Elements elements, int worker, int workers) {
+  public InputFeed(Scope scope, Dataset dataset, List<Output> inputs, int worker, int workers) {
     if (worker < 0 || worker >= workers) {
       throw MillraceException.invalid("There is no worker %d of %d.", worker, workers);
     }
-    this.elements = elements;
+    this.inputs = List.copyOf(inputs);
+    this.elements = dataset.elements();
     this.worker = worker;
     int length = dataset.positionLength();
     long[] first = elements.position();
@@ -71,12 +83,28 @@ public final class InputPosition implements SessionRunHook {
     }
   }
 
+  /** Takes an element here and not before: a step that is run again after a loss takes its own. */
   @Override
   public SessionRunArgs beforeRun(SessionRunContext context) {
     release();
+    Tensor[] element = elements.next();
+    if (element == null) {
+      throw new MillraceException(
+          Code.OUT_OF_RANGE, "The input of worker " + worker + " has ended.");
+    }
+    if (element.length != inputs.size()) {
+      Elements.release(element);
+      throw MillraceException.invalid(
+          "An element of the input has %d tensors, but there are %d placeholders to feed.",
+          element.length, inputs.size());
+    }
+    fed = new LinkedHashMap<>();
+    for (int i = 0; i < element.length; i++) {
+      fed.put(inputs.get(i), element[i]);
+    }
     long[] position = elements.position();
-    fed = Tensor.of(Shape.of(1, position.length), position);
-    return SessionRunArgs.feeding(Map.of(next, fed)).running(write);
+    fed.put(next, Tensor.of(Shape.of(1, position.length), position));
+    return SessionRunArgs.feeding(fed).running(write);
   }
 
   @Override
@@ -84,10 +112,23 @@ public final class InputPosition implements SessionRunHook {
     release();
   }
 
+  @Override
+  public void end(Session session) {
+    close();
+  }
+
+  @Override
+  public void abandon(Session session, MillraceException cause) {
+    close();
+  }
+
+  private void close() {
+    release();
+    elements.close();
+  }
+
   private void release() {
-    if (fed != null) {
-      fed.close();
-      fed = null;
-    }
+    fed.values().forEach(Tensor::close);
+    fed = Map.of();
   }
 }
