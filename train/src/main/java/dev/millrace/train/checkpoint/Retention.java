@@ -1,16 +1,22 @@
 package dev.millrace.train.checkpoint;
 
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
 import dev.millrace.proto.CheckpointState;
 import dev.millrace.storage.CheckpointStateFile;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Which of the checkpoints in a folder are kept. After each save it updates the folder's state file
  * and then removes what is too old, so the file never names what is gone.
  */
 final class Retention {
+  private static final Logger LOG = LoggerFactory.getLogger(Retention.class);
+
   /** A checkpoint and when it was saved, in seconds since the epoch. */
   private record Kept(Path prefix, double time) {}
 
@@ -33,8 +39,17 @@ final class Retention {
     folder = directory;
     kept.clear();
     nextForGood = now + options.keepOneEvery().toSeconds();
-    CheckpointState state =
-        CheckpointStateFile.read(directory).orElse(CheckpointState.getDefaultInstance());
+    CheckpointState state;
+    try {
+      state = CheckpointStateFile.read(directory).orElse(CheckpointState.getDefaultInstance());
+    } catch (MillraceException e) {
+      if (e.code() != Code.DATA_LOSS) {
+        throw e;
+      }
+      // Written anew with this save. What it named is not removed by us any more, but kept.
+      LOG.warn("{} It is replaced.", e.getMessage());
+      return;
+    }
     List<String> paths = state.getAllModelCheckpointPathsList();
     for (int i = 0; i < paths.size(); i++) {
       boolean timed = i < state.getAllModelCheckpointTimestampsCount();

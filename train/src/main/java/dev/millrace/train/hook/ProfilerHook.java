@@ -52,7 +52,8 @@ public final class ProfilerHook implements SessionRunHook {
       Files.createDirectories(file.getParent());
       Files.writeString(file, trace.toChromeTrace());
     } catch (IOException e) {
-      throw new MillraceException(Code.UNAVAILABLE, "Cannot write " + file + ": " + e, e);
+      // Not UNAVAILABLE: the step would be taken for one that lost a task, and run for ever.
+      throw new MillraceException(Code.PERMISSION_DENIED, "Cannot write " + file + ": " + e, e);
     }
   }
 }

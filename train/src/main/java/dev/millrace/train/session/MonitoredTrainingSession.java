@@ -379,7 +379,13 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         LOG.warn("No task can be told of the failure.");
         return;
       }
-      session = starter.last();
+      try {
+        session = starter.last();
+      } catch (MillraceException e) {
+        // The failure that is to be told is the one to report, not this.
+        LOG.warn("No task can be told of the failure: {}", e.getMessage());
+        return;
+      }
       coordinator = new Coordinator();
     }
     while (left.hasNext()) {

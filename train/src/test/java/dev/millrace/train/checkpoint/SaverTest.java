@@ -202,6 +202,21 @@ class SaverTest {
     }
   }
 
+  @Test
+  void damagedStateFileIsReplacedByTheNextSave() throws IOException {
+    Path state = folder.resolve("checkpoint");
+    try (Model m = new Model()) {
+      m.set(1);
+      m.saver.save(m.session, folder.resolve("m"), 1L);
+    }
+    Files.writeString(state, "model_checkpoint_path: \"m-");
+    try (Model m = new Model()) {
+      assertEquals(folder.resolve("m-1"), m.saver.restoreLatest(m.session, folder).orElseThrow());
+      m.saver.save(m.session, folder.resolve("m"), 2L);
+      assertEquals(folder.resolve("m-2"), CheckpointFolder.latest(folder).orElseThrow());
+    }
+  }
+
   private static void flip(Path file) throws IOException {
     try (RandomAccessFile f = new RandomAccessFile(file.toFile(), "rw")) {
       int b = f.read();

@@ -1,12 +1,16 @@
 package dev.millrace.train.hook;
 
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.MillraceException;
+import dev.millrace.runtime.LocalSession;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.SmallCluster;
 import dev.millrace.train.session.TrainingSettings;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,5 +39,19 @@ class ProfilerHookTest {
       assertTrue(trace.contains("{\"name\":\"/job:" + task), trace);
     }
     assertTrue(trace.contains("\"name\":\"ApplyGradientDescent\""), trace);
+  }
+
+  @Test
+  void timelineThatCannotBeWrittenEndsTraining() throws IOException {
+    LineModel m = new LineModel();
+    Path file = Files.createFile(folder.resolve("file"));
+    TrainingSettings settings =
+        TrainingSettings.DEFAULT
+            .withLogEverySteps(0)
+            .withHooks(new ProfilerHook(m.step, Schedule.never(), file.resolve("folder")));
+    try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+      MillraceException e = assertThrows(MillraceException.class, () -> m.step(s));
+      assertTrue(e.getMessage().startsWith("Cannot write " + file), e.getMessage());
+    }
   }
 }
