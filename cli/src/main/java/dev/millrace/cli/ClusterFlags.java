@@ -43,16 +43,19 @@ final class ClusterFlags {
       description = "The number of this process in its job.")
   String taskIndex = System.getenv("TASK_INDEX");
 
-  private final TfConfig tfConfig = TfConfig.ofEnvironment();
+  /** What TF_CONFIG says, or null. Asked for only when needed: it may be wrong. */
+  private static TfConfig tfConfig() {
+    return TfConfig.ofEnvironment();
+  }
 
   /** Whether this process is one task of a cluster started by hand. */
   boolean given() {
-    return isSet(jobName) || (tfConfig != null && tfConfig.task() != null);
+    return isSet(jobName) || (tfConfig() != null && tfConfig().task() != null);
   }
 
   /** Whether a cluster is described at all. */
   boolean hasCluster() {
-    return !jobs.isEmpty() || isSet(psHosts) || isSet(workerHosts) || tfConfig != null;
+    return !jobs.isEmpty() || isSet(psHosts) || isSet(workerHosts) || tfConfig() != null;
   }
 
   ClusterSpec cluster() {
@@ -63,8 +66,9 @@ final class ClusterFlags {
     if (isSet(workerHosts)) {
       all.put("worker", workerHosts);
     }
-    if (all.isEmpty() && tfConfig != null) {
-      return tfConfig.cluster();
+    TfConfig config = all.isEmpty() ? tfConfig() : null;
+    if (config != null) {
+      return config.cluster();
     }
     if (all.isEmpty()) {
       throw MillraceException.invalid(
@@ -75,7 +79,8 @@ final class ClusterFlags {
   }
 
   TaskId task() {
-    TaskId task = isSet(jobName) ? named() : tfConfig == null ? null : tfConfig.task();
+    TfConfig config = isSet(jobName) ? null : tfConfig();
+    TaskId task = isSet(jobName) ? named() : config == null ? null : config.task();
     if (task == null) {
       throw MillraceException.invalid(
           "Which task of the cluster is this process? Use --job_name and --task_index.");

@@ -21,6 +21,14 @@ final class GraphFile {
   private GraphFile() {}
 
   static GraphDef read(Path file) {
+    GraphDef graph = parse(file);
+    if (graph.getNodeCount() == 0) {
+      throw new MillraceException(Code.DATA_LOSS, file + " is not a graph: there is no node in it.");
+    }
+    return graph;
+  }
+
+  private static GraphDef parse(Path file) {
     Path f = Files.isDirectory(file) ? file.resolve("saved_model.pb") : file;
     String name = f.getFileName().toString();
     byte[] bytes;

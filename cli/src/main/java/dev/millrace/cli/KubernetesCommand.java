@@ -72,7 +72,7 @@ final class KubernetesCommand implements Callable<Integer> {
   int retries = 10;
 
   @Option(names = "--grace", paramLabel = "SECONDS", description = "Time to save and leave.")
-  int graceSeconds = 60;
+  int graceSeconds = 90;
 
   @Option(names = "--cluster-domain", description = "The DNS domain of the Kubernetes cluster.")
   String domain = "cluster.local";
@@ -94,6 +94,13 @@ final class KubernetesCommand implements Callable<Integer> {
     int servers = mode == Mode.RING ? 0 : ps == null ? 1 : ps;
     if (mode != Mode.RING && servers < 1) {
       throw MillraceException.invalid("--mode %s needs at least one parameter server.", mode);
+    }
+    int of = args.indexOf("--mode");
+    if (of >= 0 && of + 1 < args.size() && args.get(of + 1).equals("ring") != (mode == Mode.RING)) {
+      throw MillraceException.invalid(
+          "The tasks train by --mode %s and the manifests are for --mode %s: give k8s the same"
+              + " --mode, before the --.",
+          args.get(of + 1), mode);
     }
     List<String> run =
         args.isEmpty()

@@ -5,6 +5,7 @@ import dev.millrace.base.MillraceException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -20,6 +21,9 @@ final class LocalCluster implements AutoCloseable {
 
   /** How long they have to save the model when this process is told to end. */
   private static final long SAVE_SECONDS = 60;
+
+  /** How long tasks have to leave by themselves when one of them is done. */
+  private static final long LEAVE_SECONDS = 120;
 
   private final PrintWriter log;
   private final List<ChildTask> children = new ArrayList<>();
@@ -47,7 +51,7 @@ final class LocalCluster implements AutoCloseable {
         ChildTask.start(
             name,
             args,
-            environment,
+            with(Starter.environment(), environment),
             shown,
             line -> {
               if (log != null) {
@@ -60,16 +64,40 @@ final class LocalCluster implements AutoCloseable {
     child.process().onExit().thenAccept(x -> ended.add(child));
   }
 
-  /** Waits until all tasks have ended; the first that failed ends the others and is reported. */
+  private static Map<String, String> with(Map<String, String> some, Map<String, String> more) {
+    Map<String, String> all = new HashMap<>(some);
+    all.putAll(more);
+    return all;
+  }
+
+  /**
+   * Waits until all tasks have ended; the first that failed ends the others and is reported. Once
+   * one is done the job is, and those that do not leave are named.
+   */
   void await() throws InterruptedException {
     for (int left = children.size(); left > 0; left--) {
-      ChildTask child = ended.take();
+      boolean done = left < children.size();
+      ChildTask child = done ? ended.poll(LEAVE_SECONDS, TimeUnit.SECONDS) : ended.take();
+      if (child == null) {
+        throw stillThere();
+      }
       int code = child.process().exitValue();
       if (code != 0) {
         stopAll(STOP_SECONDS);
         throw failure(child, code);
       }
     }
+  }
+
+  private MillraceException stillThere() {
+    List<String> names =
+        children.stream().filter(c -> c.process().isAlive()).map(ChildTask::name).toList();
+    return new MillraceException(
+        Code.DEADLINE_EXCEEDED,
+        String.format(
+            "%s did not leave within %d s after another task was done, and will be ended. The"
+                + " checkpoint is complete; --verbose shows what they say.",
+            String.join(", ", names), LEAVE_SECONDS));
   }
 
   private static MillraceException failure(ChildTask child, int code) throws InterruptedException {

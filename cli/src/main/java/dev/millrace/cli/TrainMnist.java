@@ -1,21 +1,18 @@
 package dev.millrace.cli;
 
-import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.collective.Ring;
+import dev.millrace.collective.member.Place;
 import dev.millrace.examples.mnist.Method;
 import dev.millrace.examples.mnist.MnistData;
 import dev.millrace.examples.mnist.MnistTraining;
 import dev.millrace.examples.mnist.Mode;
 import dev.millrace.examples.mnist.Network;
 import dev.millrace.examples.mnist.Progress;
-import dev.millrace.storage.CheckpointStateFile;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.time.LocalDateTime;
-import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -146,6 +143,8 @@ final class TrainMnist implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
+    Starter.leaveWithIt();
+    countTasks();
     check();
     if (mode == Mode.RING && (isRank() || workers == 1)) {
       try (Ring ring = Ring.init()) {
@@ -159,7 +158,29 @@ final class TrainMnist implements Callable<Integer> {
     return 0;
   }
 
+  /** As one task of a cluster, or one rank of a ring, the others are as many as there are. */
+  private void countTasks() {
+    if (mode == Mode.RING && isRank()) {
+      workers = Place.fromEnvironment().size();
+    } else if (mode.hasServers() && cluster.given()) {
+      cluster.task();
+      ps = cluster.cluster().tasks("ps").size();
+      workers = cluster.cluster().tasks("worker").size();
+    }
+  }
+
+  private boolean isGiven(String flag) {
+    return spec.commandLine().getParseResult().hasMatchedOption(flag);
+  }
+
   private void check() {
+    if (mode == Mode.LOCAL && (isGiven("--ps") || isGiven("--workers"))) {
+      throw MillraceException.invalid(
+          "--mode local trains in one process: leave out --ps and --workers, or use another mode.");
+    }
+    if (mode == Mode.RING && isGiven("--ps")) {
+      throw MillraceException.invalid("--mode ring has no parameter servers: leave out --ps.");
+    }
     if (workers < 1
         || ps < 1
         || batchSize < 1
@@ -173,6 +194,13 @@ final class TrainMnist implements Callable<Integer> {
           "--backup-workers is %d; only --mode sync has them, and at least one of the %d workers"
               + " must be waited for.",
           backupWorkers, workers);
+    }
+    if (bound < 0) {
+      throw MillraceException.invalid("--staleness-bound is %d; it must be at least 0.", bound);
+    }
+    if (!(learningRate() > 0) || Float.isInfinite(learningRate())) {
+      throw MillraceException.invalid(
+          "--learning-rate is %s; it must be a number above 0.", learningRate());
     }
     if (batchSize > TRAIN_IMAGES / 2) {
       throw MillraceException.invalid(
@@ -190,7 +218,7 @@ final class TrainMnist implements Callable<Integer> {
 
   /** Whether a launcher has started this process as one of several ranks. */
   private static boolean isRank() {
-    return dev.millrace.collective.Settings.fromEnvironment().place().size() > 1;
+    return Place.fromEnvironment().size() > 1;
   }
 
   private MnistTraining training() {
@@ -203,6 +231,7 @@ final class TrainMnist implements Callable<Integer> {
             batchSize,
             learningRate(),
             seed,
+            workers,
             backupWorkers,
             bound,
             dataDir,
@@ -239,7 +268,7 @@ final class TrainMnist implements Callable<Integer> {
 
   private void wholeJob() throws Exception {
     MnistData.check(dataDir);
-    chooseLogDir();
+    logDir = LogFolder.choose(logDir, resume, steps);
     PrintWriter out = spec.commandLine().getOut();
     out.printf("Training %s on MNIST, %s: %s%n", model, mode, shape());
     out.flush();
@@ -262,26 +291,6 @@ final class TrainMnist implements Callable<Integer> {
           default -> ps + " ps, " + workers + " workers";
         };
     return tasks + ", " + steps + " steps of " + batchSize + " images.";
-  }
-
-  private void chooseLogDir() {
-    if (logDir == null) {
-      String time = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss").format(LocalDateTime.now());
-      logDir = Path.of("millrace-logs", "mnist-" + time);
-    } else if (!resume && CheckpointStateFile.latest(logDir).isPresent()) {
-      throw new MillraceException(
-          Code.ALREADY_EXISTS,
-          String.format(
-              "%s holds a checkpoint already: %s. Go on from it with --resume, or use another"
-                  + " --log-dir.",
-              logDir, CheckpointStateFile.latest(logDir).get().getFileName()));
-    }
-    if (resume && CheckpointStateFile.latest(logDir).isEmpty()) {
-      throw MillraceException.invalid(
-          "There is no checkpoint in %s to go on from. Name the folder of the earlier run with"
-              + " --log-dir, or leave out --resume.",
-          logDir);
-    }
   }
 
   private void startTasks() throws Exception {

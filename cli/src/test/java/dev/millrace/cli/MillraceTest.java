@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.examples.Example;
+import dev.millrace.storage.BundleWriter;
+import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -11,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -108,6 +111,9 @@ class MillraceTest {
     Files.write(images, new byte[] {0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 28, 0, 0, 0, 28, 7, 7});
     Ran.millrace("train", "mnist", "--data-dir", dir.toString())
         .wasRefusedFor(images.toString(), "784", "holds 2");
+    Files.write(images, new byte[] {0, 0, 8, 3, -1, -1, -1, -1, 0, 0, 0, 28, 0, 0, 0, 28, 7, 7});
+    Ran.millrace("train", "mnist", "--data-dir", dir.toString())
+        .wasRefusedFor(images.toString(), "damaged");
     Files.delete(images);
     Files.write(dir.resolve("train-images-idx3-ubyte.gz"), new byte[] {1, 2, 3});
     Ran.millrace("train", "mnist", "--data-dir", dir.toString())
@@ -121,6 +127,76 @@ class MillraceTest {
         .wasRefusedFor(empty.toString(), "no checkpoint", "--resume");
     assertTrue(Files.notExists(empty), "it was made");
     Ran.millrace("train", "mnist", "--resume").wasRefusedFor("--log-dir");
+  }
+
+  @Test
+  void flagsThatDoNotGoTogetherAreRefused() {
+    Ran.millrace("train", "mnist", "--mode", "local", "--ps", "2")
+        .wasRefusedFor("--mode local", "leave out --ps");
+    Ran.millrace("train", "mnist", "--mode", "ring", "--ps", "2")
+        .wasRefusedFor("--mode ring", "leave out --ps");
+    Ran.millrace("train", "mnist", "--learning-rate", "NaN").wasRefusedFor("--learning-rate");
+    Ran.millrace("train", "mnist", "--learning-rate", "0").wasRefusedFor("--learning-rate");
+    Ran.millrace("train", "mnist", "--staleness-bound", "-1").wasRefusedFor("--staleness-bound");
+    Ran.millrace("k8s", "--name", "a", "--image", "b", "--", "train", "mnist", "--mode", "ring")
+        .wasRefusedFor("--mode ring", "--mode async");
+  }
+
+  @Test
+  void workersOfAClusterAreCountedThere() {
+    Ran.millrace(
+            "train",
+            "mnist",
+            "--mode",
+            "sync",
+            "--backup-workers",
+            "3",
+            "--ps_hosts",
+            "localhost:1",
+            "--worker_hosts",
+            "localhost:2,localhost:3,localhost:4",
+            "--job_name",
+            "worker",
+            "--task_index",
+            "0")
+        .wasRefusedFor("--backup-workers is 3", "of the 3 workers");
+  }
+
+  @Test
+  void wrongTfConfigIsNamedAndHelpStillWorks() throws Exception {
+    Map<String, String> wrong = Map.of("TF_CONFIG", "{\"cluster\": 3}");
+    try (RunningMillrace m = RunningMillrace.start(wrong, "train", "mnist")) {
+      assertEquals(2, m.awaitExit(), m.err());
+      assertTrue(m.err().startsWith("millrace: TF_CONFIG cannot be used"), m.err());
+      assertEquals(1, m.err().lines().count(), m.err());
+    }
+    try (RunningMillrace m = RunningMillrace.start(wrong, "--help")) {
+      assertEquals(0, m.awaitExit(), m.err());
+    }
+  }
+
+  @Test
+  void folderThatIsAFileIsRefused() throws IOException {
+    Path file = Files.createFile(dir.resolve("file"));
+    Ran.millrace("train", "mnist", "--log-dir", file.toString())
+        .wasRefusedFor("--log-dir " + file, "is a file");
+    Ran.millrace("graph", file.toString()).wasRefusedFor(file.toString(), "no node");
+  }
+
+  @Test
+  void trainingThatIsDoneIsNotResumed() {
+    try (BundleWriter writer = new BundleWriter(dir.resolve("model.ckpt-500"));
+        Tensor step = Tensor.scalar(500L)) {
+      writer.add("global_step", step);
+      writer.finish();
+    }
+    String[] resume = {
+      "train", "mnist", "--resume", "--steps", "500", "--log-dir", dir.toString()
+    };
+    Ran.millrace(resume).wasRefusedFor("model.ckpt-500", "500 steps", "--steps");
+    // Found though no state file names it: it would be gone on from, and saved over.
+    Ran.millrace("train", "mnist", "--log-dir", dir.toString())
+        .wasRefusedFor("model.ckpt-500", "--resume");
   }
 
   @Test

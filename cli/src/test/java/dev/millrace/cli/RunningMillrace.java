@@ -46,7 +46,8 @@ final class RunningMillrace implements AutoCloseable {
     return start(Map.of("MILLRACE_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"), args);
   }
 
-  private static RunningMillrace start(Map<String, String> environment, String... args)
+  /** With these variables. */
+  static RunningMillrace start(Map<String, String> environment, String... args)
       throws IOException {
     List<String> command = new ArrayList<>();
     if (ignoresInterrupts()) {

@@ -58,6 +58,29 @@ class TrainMnistTest {
   }
 
   @Test
+  void tasksLeaveWithTheProcessThatStartedThemEvenIfItIsKilled() throws Exception {
+    try (RunningMillrace job =
+        RunningMillrace.startBriefly(
+            "train",
+            "mnist",
+            "--model",
+            "softmax",
+            "--steps",
+            "1000000",
+            "--log-dir",
+            folder.toString())) {
+      awaitCheckpoint();
+      List<ProcessHandle> tasks = job.process().descendants().toList();
+      job.process().destroyForcibly();
+      for (ProcessHandle task : tasks) {
+        task.onExit().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      }
+      assertTrue(tasks.size() >= 3, "there were only " + tasks.size() + " tasks");
+      assertTrue(step(CheckpointFolder.latest(folder).orElseThrow()) > 0, "nothing was saved");
+    }
+  }
+
+  @Test
   void tasksStartedByHandLeaveTogether() throws Exception {
     try (HeldPorts ports = HeldPorts.take(3)) {
       List<String> at = ports.addresses();

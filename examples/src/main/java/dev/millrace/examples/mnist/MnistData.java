@@ -164,6 +164,17 @@ public final class MnistData {
       return new Tensor[] {x, y};
     }
 
+    /** Passes over {@code n} batches, as if they had been taken. */
+    public void skip(long n) {
+      for (long i = 0; i < n; i++) {
+        if (next + batchSize > order.length) {
+          shuffle();
+          next = 0;
+        }
+        next += batchSize;
+      }
+    }
+
     private void shuffle() {
       for (int i = order.length - 1; i > 0; i--) {
         int j = random.nextInt(i + 1);

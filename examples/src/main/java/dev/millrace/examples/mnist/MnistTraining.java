@@ -62,6 +62,7 @@ public final class MnistTraining {
    *
    * @param steps global steps, all workers together
    * @param learningRate the step size in the beginning; it falls to 0 towards the end
+   * @param workers how many train together; 1 in local mode
    * @param backupWorkers workers whose gradients a synchronous step does not wait for
    * @param bound steps a worker may be ahead of the slowest, in bounded mode
    * @param logDir where checkpoints and summaries go; null for nowhere
@@ -74,6 +75,7 @@ public final class MnistTraining {
       int batchSize,
       float learningRate,
       long seed,
+      int workers,
       int backupWorkers,
       int bound,
       Path dataDir,
@@ -239,6 +241,7 @@ public final class MnistTraining {
     List<Output> seen = List.of(model.loss(), model.globalStep().read());
     try (MonitoredTrainingSession session =
         MonitoredTrainingSession.start(model.scope(), sessions, training)) {
+      batches.skip(takenBefore(session.raw(), model));
       session.loop(
           s -> {
             Tensor[] batch = batches.next();
@@ -259,6 +262,16 @@ public final class MnistTraining {
       }
       progress.end();
       return evaluate(session.raw(), model);
+    }
+  }
+
+  /** How many batches this worker has taken of its sequence by the step training goes on at. */
+  private long takenBefore(Session session, MnistModel model) {
+    try (Tensor step = session.fetch(model.globalStep().read())) {
+      // In the other modes a global step is one of every worker.
+      return settings.mode == Mode.ASYNC || settings.mode == Mode.BOUNDED
+          ? step.longValue() / settings.workers
+          : step.longValue();
     }
   }
 

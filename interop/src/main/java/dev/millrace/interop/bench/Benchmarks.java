@@ -172,6 +172,7 @@ public final class Benchmarks {
     Path folder = Files.createTempDirectory("millrace-bench-");
     Benchmarks all = new Benchmarks(folder);
     try {
+      all.check(List.of(args));
       all.run(match, List.of(args));
     } finally {
       try (Stream<Path> files = Files.walk(folder)) {
@@ -183,6 +184,18 @@ public final class Benchmarks {
     String json = System.getProperty("bench.json");
     if (json != null) {
       all.report.writeTo(Path.of(json));
+    }
+  }
+
+  private void check(List<String> words) {
+    for (String word : words) {
+      if (!word.equals("all") && questions.stream().noneMatch(q -> q.isMeant(List.of(word)))) {
+        if (!word.equals(Suite.ALLREDUCE.toString())) {
+          throw MillraceException.invalid(
+              "No question has '%s' in its name, and no suite is called so: %s.",
+              word, List.of(Suite.values()));
+        }
+      }
     }
   }
 

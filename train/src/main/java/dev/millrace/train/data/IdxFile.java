@@ -55,7 +55,7 @@ public final class IdxFile {
         sizes[i] = Integer.toUnsignedLong(in.readInt());
         bytes = Math.multiplyExact(bytes, sizes[i]);
       }
-      Tensor t = Tensor.allocate(dtype, Shape.of(sizes));
+      Tensor t = allocate(dtype, Shape.of(sizes), bytes, where);
       try {
         fill(t, in, where);
         return t;
@@ -69,6 +69,19 @@ public final class IdxFile {
       throw corrupt("%s is damaged: %s.", where, e.getMessage());
     } catch (ArithmeticException e) {
       throw corrupt("%s is damaged: it claims more elements than there can be.", where);
+    }
+  }
+
+  private static Tensor allocate(DType dtype, Shape shape, long bytes, String where) {
+    try {
+      return Tensor.allocate(dtype, shape);
+    } catch (MillraceException e) {
+      if (e.code() != Code.RESOURCE_EXHAUSTED) {
+        throw e;
+      }
+      throw corrupt(
+          "%s is damaged, or too large for this machine: it claims to hold %s, %d bytes.",
+          where, shape, bytes);
     }
   }
 

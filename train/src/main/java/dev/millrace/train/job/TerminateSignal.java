@@ -33,9 +33,7 @@ final class TerminateSignal {
                     case "hashCode" -> System.identityHashCode(self);
                     default -> "handler of SIGTERM";
                   });
-      signal
-          .getMethod("handle", signal, handler)
-          .invoke(null, signal.getConstructor(String.class).newInstance("TERM"), handling);
+      signal.getMethod("handle", signal, handler).invoke(null, named(signal), handling);
       return true;
     } catch (InvocationTargetException e) {
       // Taken already by the JVM (-Xrs), or unknown to this system.
@@ -43,5 +41,20 @@ final class TerminateSignal {
     } catch (ReflectiveOperationException e) {
       return false;
     }
+  }
+
+  /** Has this process see the signal as if it had been sent; false where there is none. */
+  static boolean raise() {
+    try {
+      Class<?> signal = Class.forName("sun.misc.Signal");
+      signal.getMethod("raise", signal).invoke(null, named(signal));
+      return true;
+    } catch (ReflectiveOperationException e) {
+      return false;
+    }
+  }
+
+  private static Object named(Class<?> signal) throws ReflectiveOperationException {
+    return signal.getConstructor(String.class).newInstance("TERM");
   }
 }

@@ -32,6 +32,13 @@ public final class Termination {
     return t;
   }
 
+  /** Has this process do what it does on SIGTERM; without a handler of ours, it ends. */
+  public static void request() {
+    if (!TerminateSignal.raise()) {
+      Runtime.getRuntime().halt(TERMINATED);
+    }
+  }
+
   private void terminate(Runnable request, Duration grace) {
     if (finished.getCount() == 0) {
       return;
