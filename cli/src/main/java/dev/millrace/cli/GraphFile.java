@@ -23,7 +23,8 @@ final class GraphFile {
   static GraphDef read(Path file) {
     GraphDef graph = parse(file);
     if (graph.getNodeCount() == 0) {
-      throw new MillraceException(Code.DATA_LOSS, file + " is not a graph: there is no node in it.");
+      throw new MillraceException(
+          Code.DATA_LOSS, file + " is not a graph: there is no node in it.");
     }
     return graph;
   }

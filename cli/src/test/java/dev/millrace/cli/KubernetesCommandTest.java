@@ -134,7 +134,8 @@ class KubernetesCommandTest {
     assertEquals(2222, c.getLivenessProbe().getGrpc().getPort());
     assertEquals(2222, c.getStartupProbe().getGrpc().getPort());
     assertTrue(c.getResources().getRequests().containsKey("memory"));
-    assertEquals(60, pod.getTerminationGracePeriodSeconds());
+    // Longer than the 60 s a task gives its job to save.
+    assertEquals(90, pod.getTerminationGracePeriodSeconds());
     // A pod failure policy is only allowed with this one.
     assertEquals("Never", pod.getRestartPolicy());
     assertEquals("Failed", job.getSpec().getPodReplacementPolicy());

@@ -190,9 +190,7 @@ class MillraceTest {
       writer.add("global_step", step);
       writer.finish();
     }
-    String[] resume = {
-      "train", "mnist", "--resume", "--steps", "500", "--log-dir", dir.toString()
-    };
+    String[] resume = {"train", "mnist", "--resume", "--steps", "500", "--log-dir", dir.toString()};
     Ran.millrace(resume).wasRefusedFor("model.ckpt-500", "500 steps", "--steps");
     // Found though no state file names it: it would be gone on from, and saved over.
     Ran.millrace("train", "mnist", "--log-dir", dir.toString())

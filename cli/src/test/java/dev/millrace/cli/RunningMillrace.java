@@ -47,8 +47,7 @@ final class RunningMillrace implements AutoCloseable {
   }
 
   /** With these variables. */
-  static RunningMillrace start(Map<String, String> environment, String... args)
-      throws IOException {
+  static RunningMillrace start(Map<String, String> environment, String... args) throws IOException {
     List<String> command = new ArrayList<>();
     if (ignoresInterrupts()) {
       command.addAll(List.of("env", "--default-signal=INT"));
