@@ -2,6 +2,7 @@ package dev.millrace.collective.member;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.ThisUser;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -38,7 +39,7 @@ public final class PrivateFolder {
         runtime != null && Files.isWritable(Path.of(runtime))
             ? Path.of(runtime)
             : Path.of(System.getProperty("java.io.tmpdir"));
-    return in(base, "millrace-" + System.getProperty("user.name"));
+    return in(base, "millrace-" + ThisUser.name());
   }
 
   /** The folder of that name in {@code base}, made if need be. Refuses one that others can open. */
@@ -53,18 +54,13 @@ public final class PrivateFolder {
       PosixFileAttributes a =
           Files.readAttributes(path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
       String owner = a.owner().getName();
-      if (!a.isDirectory()
-          || !owner.equals(System.getProperty("user.name"))
-          || !a.permissions().equals(FOLDER)) {
+      if (!a.isDirectory() || !owner.equals(ThisUser.name()) || !a.permissions().equals(FOLDER)) {
         throw new MillraceException(
             Code.PERMISSION_DENIED,
             String.format(
                 "%s must be a folder that only %s can open; it belongs to %s with permissions %s."
                     + " Remove it.",
-                path,
-                System.getProperty("user.name"),
-                owner,
-                PosixFilePermissions.toString(a.permissions())));
+                path, ThisUser.name(), owner, PosixFilePermissions.toString(a.permissions())));
       }
       return new PrivateFolder(path);
     } catch (IOException e) {

@@ -1,5 +1,6 @@
 package dev.millrace.tensor.math;
 
+import dev.millrace.base.ThisUser;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -67,7 +68,7 @@ final class LibraryCache {
 
   /** Others may write to the temporary folder, so the one in it must be ours and closed to them. */
   private static Path privateTemporaryFolder() throws IOException {
-    String user = System.getProperty("user.name");
+    String user = ThisUser.name();
     Path folder = Path.of(System.getProperty("java.io.tmpdir"), "millrace-" + user);
     var closed = PosixFilePermissions.fromString("rwx------");
     if (!Files.exists(folder)) {
