@@ -2,6 +2,7 @@ package dev.millrace.cli;
 
 import dev.millrace.base.MillraceException;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
@@ -19,6 +20,9 @@ final class Complaint {
 
   /** How every complaint begins. */
   static final String PREFIX = "millrace: ";
+
+  /** The lines that name the nodes of a failed step. */
+  private static final Pattern NODES = Pattern.compile("\\n\\t \\[\\[\\{\\{node [^\\n]*");
 
   private Complaint() {}
 
@@ -67,7 +71,9 @@ final class Complaint {
       e.printStackTrace(line.getErr());
     }
     MillraceException m = MillraceException.of(e);
-    say(line, String.valueOf(m.getMessage()));
+    String message = String.valueOf(m.getMessage());
+    // Which node it was is for those who read the graph.
+    say(line, verbose ? message : NODES.matcher(message).replaceAll(""));
     return code(m);
   }
 

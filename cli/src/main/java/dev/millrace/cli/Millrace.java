@@ -78,12 +78,23 @@ public final class Millrace implements Runnable {
       // The progress line says it, and is torn by log lines.
       System.setProperty(
           "org.slf4j.simpleLogger.log.dev.millrace.train.hook.StepCounterHook", "warn");
+      if (isLocalTraining(List.of(args))) {
+        // Likewise of saves: the processes of a whole cluster keep their logs to themselves too.
+        System.setProperty("org.slf4j.simpleLogger.log.dev.millrace.train", "warn");
+      }
     }
     PrintWriter out = new PrintWriter(System.out, true);
     PrintWriter err = new PrintWriter(System.err, true);
     int code = run(out, err, args);
     out.flush();
     System.exit(code);
+  }
+
+  private static boolean isLocalTraining(List<String> args) {
+    int mode = args.indexOf("--mode");
+    return args.contains("train")
+        && (args.contains("--mode=local")
+            || mode >= 0 && mode + 1 < args.size() && args.get(mode + 1).equals("local"));
   }
 
   /** Runs the command in this process; returns its exit code. */

@@ -260,18 +260,23 @@ public final class MnistTraining {
       if (!training.chief()) {
         return Double.NaN;
       }
-      progress.end();
+      progress.end(stepOf(session.raw(), model));
       return evaluate(session.raw(), model);
     }
   }
 
   /** How many batches this worker has taken of its sequence by the step training goes on at. */
   private long takenBefore(Session session, MnistModel model) {
+    long step = stepOf(session, model);
+    // In the other modes a global step is one of every worker.
+    return settings.mode == Mode.ASYNC || settings.mode == Mode.BOUNDED
+        ? step / settings.workers
+        : step;
+  }
+
+  private static long stepOf(Session session, MnistModel model) {
     try (Tensor step = session.fetch(model.globalStep().read())) {
-      // In the other modes a global step is one of every worker.
-      return settings.mode == Mode.ASYNC || settings.mode == Mode.BOUNDED
-          ? step.longValue() / settings.workers
-          : step.longValue();
+      return step.longValue();
     }
   }
 

@@ -40,6 +40,10 @@ public final class Progress {
       rate = mixed(rate, (step - shownStep) / ((now - shown) / 1e9), terminal ? 0.1 : 0.5);
     }
     shown = now;
+    show(step);
+  }
+
+  private void show(long step) {
     shownStep = step;
     String line =
         String.format(Locale.ROOT, "step %d/%d  loss %.4f", Math.min(step, steps), steps, loss);
@@ -61,8 +65,11 @@ public final class Progress {
     return Double.isNaN(mean) ? value : (1 - weight) * mean + weight * value;
   }
 
-  /** There are no more steps. */
-  public void end() {
+  /** Training has ended at {@code step}, which the last step may not have seen itself. */
+  public void end(long step) {
+    if (Math.min(step, steps) > shownStep) {
+      show(step);
+    }
     if (terminal) {
       out.println();
     }

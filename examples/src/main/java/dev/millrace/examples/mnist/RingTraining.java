@@ -143,6 +143,7 @@ public final class RingTraining {
     MnistData.Batches batches = MnistData.train(null).batches(batchSize, 1 + ring.rank());
     Progress progress = new Progress(System.out, steps);
     AtomicLong done = new AtomicLong(session.raw().fetch(step.read()).longValue());
+    batches.skip(done.get());
     session.loop(
         s -> {
           Tensor[] batch = batches.next();
@@ -157,7 +158,7 @@ public final class RingTraining {
           batch[1].close();
         });
     if (ring.rank() == 0) {
-      progress.end();
+      progress.end(done.get());
     }
   }
 

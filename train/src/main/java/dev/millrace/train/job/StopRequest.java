@@ -130,6 +130,7 @@ public final class StopRequest implements SessionRunHook {
   @Override
   public void end(Session s) {
     if (chief) {
+      seen = true; // nobody else asked
       raiseIn(s);
     }
   }

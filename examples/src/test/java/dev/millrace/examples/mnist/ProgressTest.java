@@ -1,0 +1,38 @@
+package dev.millrace.examples.mnist;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+
+class ProgressTest {
+  private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+
+  private Progress progress(boolean terminal) {
+    return new Progress(new PrintStream(bytes, true, StandardCharsets.UTF_8), 100, terminal);
+  }
+
+  @Test
+  void linesElsewhereThanOnATerminalArePlain() {
+    Progress p = progress(false);
+    p.step(99, 1.5);
+    p.end(101);
+    String text = bytes.toString(StandardCharsets.UTF_8);
+    assertEquals("step 100/100  loss 1.5000", text.strip());
+    assertFalse(text.contains("\r"), text);
+  }
+
+  @Test
+  void lastStepIsShownOnce() {
+    Progress p = progress(true);
+    p.step(100, 1.5);
+    p.end(100);
+    String text = bytes.toString(StandardCharsets.UTF_8);
+    assertEquals(1, text.split("step 100/100", -1).length - 1, text);
+    assertTrue(text.endsWith("\n"), text);
+  }
+}
