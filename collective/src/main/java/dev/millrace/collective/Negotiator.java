@@ -43,6 +43,7 @@ final class Negotiator implements Service {
   private final int size;
   private final Post post;
   private final long fusionBytes;
+  private final boolean tunes;
   private final Duration warning;
   private final Duration deadline;
 
@@ -61,6 +62,7 @@ final class Negotiator implements Service {
   private final LinkedHashSet<Integer> joined = new LinkedHashSet<>();
 
   private final Set<Integer> left = new HashSet<>();
+  private final Map<Request, BucketTuner> tuners = new HashMap<>();
   private final Set<Long> outstanding = new HashSet<>();
   private long number;
 
@@ -68,6 +70,7 @@ final class Negotiator implements Service {
     this.size = size;
     this.post = post;
     this.fusionBytes = settings.fusionBytes();
+    this.tunes = settings.tunes();
     this.warning = settings.stallWarning();
     this.deadline = settings.stallDeadline();
   }
@@ -232,15 +235,15 @@ final class Negotiator implements Service {
     Submission first = batch.getFirst();
     List<Integer> members = members(first.key);
     List<Request> requests = batch.stream().map(Submission::first).toList();
-    long[] rows = rows(first, members);
+    long[] sizes = sizes(first, members);
     long n = number++;
     outstanding.add(n);
     for (int rank : members) {
-      send(rank, new Order.Run(n, rank == members.getFirst(), requests, rows));
+      send(rank, new Order.Run(n, rank == members.getFirst(), requests, sizes));
     }
   }
 
-  private static long[] rows(Submission s, List<Integer> members) {
+  private long[] sizes(Submission s, List<Integer> members) {
     return switch (s.first().kind()) {
       case ALL_GATHER ->
           members.stream().mapToLong(r -> s.byRank.get(r).shapes().getFirst().dim(0)).toArray();
@@ -248,8 +251,13 @@ final class Negotiator implements Service {
           members.stream()
               .flatMapToLong(r -> s.byRank.get(r).splits().stream().mapToLong(v -> v))
               .toArray();
+      case SEQUENCE -> new long[] {tuner(s).next(System.nanoTime())};
       default -> new long[0];
     };
+  }
+
+  private BucketTuner tuner(Submission s) {
+    return tuners.computeIfAbsent(s.first(), r -> new BucketTuner(r.bytes(), fusionBytes, tunes));
   }
 
   private void watch(Submission s, long nowNanos) {

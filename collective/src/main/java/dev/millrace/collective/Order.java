@@ -17,10 +17,10 @@ sealed interface Order {
    * @param number runs up from 0
    * @param reports whether the rank that gets this is to say when it is done
    * @param requests what to run, as the first rank has submitted it
-   * @param rows for an all-gather every rank's rows; for an all-to-all the rows from every rank to
-   *     every rank, row by row; else empty
+   * @param sizes for an all-gather every rank's rows; for an all-to-all the rows from every rank to
+   *     every rank, row by row; for a sequence the bytes of a bucket; else empty
    */
-  record Run(long number, boolean reports, List<Request> requests, long[] rows) implements Order {}
+  record Run(long number, boolean reports, List<Request> requests, long[] sizes) implements Order {}
 
   /** An operation has failed on all ranks; the job goes on. */
   record Failed(Request.Key key, MillraceException cause) implements Order {}
@@ -37,7 +37,7 @@ sealed interface Order {
       case Run r -> {
         p.putByte(0).putLong(r.number).putByte(r.reports ? 1 : 0).putInt(r.requests.size());
         r.requests.forEach(q -> q.write(p));
-        p.putLongs(r.rows);
+        p.putLongs(r.sizes);
       }
       case Failed f -> {
         p.putByte(1).putInts(f.key.members().stream().mapToInt(i -> i).toArray());

@@ -33,8 +33,6 @@ final class RingThread {
   /** Null unless this rank keeps one. */
   private final Timeline timeline;
 
-  private final long fusionBytes;
-
   /** How long to wait for this rank's own tensors of a sequence. */
   private final Duration patience;
 
@@ -44,7 +42,6 @@ final class RingThread {
     this.all = all;
     this.post = post;
     this.timeline = timeline;
-    this.fusionBytes = settings.fusionBytes();
     this.patience = settings.stallDeadline();
     communicators.put(List.of(), all);
     thread = Thread.ofPlatform().name("millrace-ring-" + all.rank()).daemon().start(this::run);
@@ -132,7 +129,7 @@ final class RingThread {
       return new Runner(ranks).run(order, operations);
     }
     Operation o = operations.getFirst();
-    SequenceRun run = new SequenceRun(ranks, first, fusionBytes, timeline);
+    SequenceRun run = new SequenceRun(ranks, first, order.sizes()[0], timeline);
     run.run(o == null ? null : o.pass(), patience, this::check);
     return List.of(Boolean.TRUE);
   }

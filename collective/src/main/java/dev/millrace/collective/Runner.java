@@ -22,9 +22,9 @@ final class Runner {
     Request first = order.requests().getFirst();
     return switch (first.kind()) {
       case ALL_REDUCE -> allReduce(order.requests(), operations);
-      case ALL_GATHER -> List.of(ranks.allGather(only(operations), order.rows()));
+      case ALL_GATHER -> List.of(ranks.allGather(only(operations), order.sizes()));
       case BROADCAST -> List.of(broadcast(operations.getFirst()));
-      case ALL_TO_ALL -> List.of(allToAll(only(operations), order.rows()));
+      case ALL_TO_ALL -> List.of(allToAll(only(operations), order.sizes()));
       case REDUCE_SCATTER -> List.of(ranks.reduceScatter(only(operations), first.op()));
       // That all ranks were ordered to run it says that all have come.
       case BARRIER -> List.of(Boolean.TRUE);

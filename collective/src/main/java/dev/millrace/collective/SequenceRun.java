@@ -8,12 +8,6 @@ import java.util.List;
 
 /** Runs one pass of a sequence, bucket by bucket, on the ring's thread. */
 final class SequenceRun {
-  /** A sequence is cut into about so many buckets, so that most of it overlaps what is computed. */
-  private static final int BUCKETS = 8;
-
-  /** Smaller buckets would cost more than they hide. */
-  private static final long MIN_BYTES = 256 << 10;
-
   private final Communicator ranks;
   private final Request request;
   private final long bucketBytes;
@@ -21,10 +15,10 @@ final class SequenceRun {
   /** Null unless this rank keeps one. */
   private final Timeline timeline;
 
-  SequenceRun(Communicator ranks, Request request, long fusionBytes, Timeline timeline) {
+  SequenceRun(Communicator ranks, Request request, long bucketBytes, Timeline timeline) {
     this.ranks = ranks;
     this.request = request;
-    this.bucketBytes = Math.min(fusionBytes, Math.max(MIN_BYTES, request.bytes() / BUCKETS));
+    this.bucketBytes = bucketBytes;
     this.timeline = timeline;
   }
 

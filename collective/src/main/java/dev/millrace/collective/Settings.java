@@ -18,6 +18,7 @@ import java.util.Map;
  * @param terms how long ranks wait to find each other and to miss each other
  * @param timeout how long an operation may see nothing move before it fails
  * @param fusionBytes up to this size tensors are reduced together; 0 keeps each apart
+ * @param tunes whether the size of the buckets gradients travel in is found by trying
  * @param stallWarning after this time a tensor that not all ranks have submitted is warned about
  * @param stallDeadline after this time it fails
  * @param timeline where rank 0 records its operations for the Chrome trace viewer; null for nowhere
@@ -28,6 +29,7 @@ public record Settings(
     Terms terms,
     Duration timeout,
     long fusionBytes,
+    boolean tunes,
     Duration stallWarning,
     Duration stallDeadline,
     Path timeline) {
@@ -41,6 +43,7 @@ public record Settings(
         Terms.DEFAULT,
         Duration.ofSeconds(60),
         DEFAULT_FUSION_BYTES,
+        false,
         Duration.ofSeconds(60),
         Duration.ofMinutes(10),
         null);
@@ -49,9 +52,10 @@ public record Settings(
   /**
    * What the environment says: the place (see {@link Place#fromEnvironment()}) and the variables
    * MILLRACE_TRANSPORT (auto, shared_memory, unix, tcp), MILLRACE_FUSION_THRESHOLD in bytes,
-   * MILLRACE_TIMELINE, a file, and in seconds MILLRACE_JOIN_TIMEOUT, MILLRACE_LIVENESS_TIMEOUT,
-   * MILLRACE_COLLECTIVE_TIMEOUT, MILLRACE_STALL_WARNING and MILLRACE_STALL_DEADLINE. Horovod's
-   * names for the threshold, the file and the stall times are understood too.
+   * MILLRACE_AUTOTUNE (1 or 0), MILLRACE_TIMELINE, a file, and in seconds MILLRACE_JOIN_TIMEOUT,
+   * MILLRACE_LIVENESS_TIMEOUT, MILLRACE_COLLECTIVE_TIMEOUT, MILLRACE_STALL_WARNING and
+   * MILLRACE_STALL_DEADLINE. Horovod's names for the threshold, tuning, the file and the stall
+   * times are understood too.
    */
   public static Settings fromEnvironment() {
     return fromEnvironment(Place.fromEnvironment(), System.getenv());
@@ -62,7 +66,8 @@ public record Settings(
     return fromEnvironment(place, System.getenv());
   }
 
-  static Settings fromEnvironment(Place place, Map<String, String> env) {
+  /** The same for variables other than this process's own. */
+  public static Settings fromEnvironment(Place place, Map<String, String> env) {
     Settings d = of(place);
     Terms terms =
         new Terms(
@@ -71,12 +76,14 @@ public record Settings(
             d.terms.close());
     String timeline = first(env, "MILLRACE_TIMELINE", "HOROVOD_TIMELINE");
     String fusion = first(env, "MILLRACE_FUSION_THRESHOLD", "HOROVOD_FUSION_THRESHOLD");
+    String tune = first(env, "MILLRACE_AUTOTUNE", "HOROVOD_AUTOTUNE");
     return new Settings(
         place,
         transport(env.get("MILLRACE_TRANSPORT")),
         terms,
         seconds(env, d.timeout, "MILLRACE_COLLECTIVE_TIMEOUT"),
         fusion == null ? d.fusionBytes : (long) number("the fusion threshold", fusion),
+        tune != null && number("MILLRACE_AUTOTUNE", tune) > 0,
         seconds(env, d.stallWarning, "MILLRACE_STALL_WARNING", "HOROVOD_STALL_CHECK_TIME_SECONDS"),
         seconds(
             env, d.stallDeadline, "MILLRACE_STALL_DEADLINE", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
@@ -125,35 +132,66 @@ public record Settings(
   /** The same with another transport. */
   public Settings withTransport(Transport newTransport) {
     return new Settings(
-        place, newTransport, terms, timeout, fusionBytes, stallWarning, stallDeadline, timeline);
+        place,
+        newTransport,
+        terms,
+        timeout,
+        fusionBytes,
+        tunes,
+        stallWarning,
+        stallDeadline,
+        timeline);
   }
 
   /** The same with other terms. */
   public Settings withTerms(Terms newTerms) {
     return new Settings(
-        place, transport, newTerms, timeout, fusionBytes, stallWarning, stallDeadline, timeline);
+        place,
+        transport,
+        newTerms,
+        timeout,
+        fusionBytes,
+        tunes,
+        stallWarning,
+        stallDeadline,
+        timeline);
   }
 
   /** The same with another limit for operations that see nothing move. */
   public Settings withTimeout(Duration newTimeout) {
     return new Settings(
-        place, transport, terms, newTimeout, fusionBytes, stallWarning, stallDeadline, timeline);
+        place,
+        transport,
+        terms,
+        newTimeout,
+        fusionBytes,
+        tunes,
+        stallWarning,
+        stallDeadline,
+        timeline);
   }
 
   /** The same with another size up to which tensors are reduced together. */
   public Settings withFusionBytes(long bytes) {
     return new Settings(
-        place, transport, terms, timeout, bytes, stallWarning, stallDeadline, timeline);
+        place, transport, terms, timeout, bytes, tunes, stallWarning, stallDeadline, timeline);
+  }
+
+  /** The same with the size of buckets found by trying, or not. */
+  public Settings withTuning(boolean tune) {
+    return new Settings(
+        place, transport, terms, timeout, fusionBytes, tune, stallWarning, stallDeadline, timeline);
   }
 
   /** The same with other times for tensors that not all ranks have submitted. */
   public Settings withStall(Duration warning, Duration deadline) {
-    return new Settings(place, transport, terms, timeout, fusionBytes, warning, deadline, timeline);
+    return new Settings(
+        place, transport, terms, timeout, fusionBytes, tunes, warning, deadline, timeline);
   }
 
   /** The same with a file in which rank 0 records its operations. */
   public Settings withTimeline(Path file) {
     return new Settings(
-        place, transport, terms, timeout, fusionBytes, stallWarning, stallDeadline, file);
+        place, transport, terms, timeout, fusionBytes, tunes, stallWarning, stallDeadline, file);
   }
 }

@@ -176,10 +176,12 @@ class CommunicatorTest {
             java.util.Map.of(
                 "MILLRACE_TRANSPORT", "tcp",
                 "HOROVOD_FUSION_THRESHOLD", "1024",
+                "HOROVOD_AUTOTUNE", "1",
                 "MILLRACE_STALL_WARNING", "2.5",
                 "MILLRACE_LIVENESS_TIMEOUT", "3"));
     assertEquals(Transport.TCP, s.transport());
     assertEquals(1024, s.fusionBytes());
+    assertTrue(s.tunes());
     assertEquals(Duration.ofMillis(2500), s.stallWarning());
     assertEquals(Duration.ofSeconds(3), s.terms().liveness());
     MillraceException e =

@@ -1,5 +1,6 @@
 package dev.millrace.collective;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -103,6 +104,27 @@ class NegotiatorTest {
     done(0);
     tick();
     assertEquals(List.of(List.of("a"), List.of("b"), List.of("c", "d")), runs(2));
+  }
+
+  @Test
+  void allRanksAreToldTheSameSizeOfBuckets() {
+    Request r =
+        new Request(
+            Request.Kind.SEQUENCE,
+            "gradients",
+            List.of(),
+            ReduceOp.AVERAGE,
+            0,
+            DType.FLOAT,
+            List.of(Shape.of(100), Shape.of(200)),
+            List.of());
+    submitAll(r);
+    tick();
+    for (int rank = 0; rank < SIZE; rank++) {
+      Order.Run run = (Order.Run) sent.get(rank).getFirst();
+      // The limit of these settings.
+      assertArrayEquals(new long[] {1000}, run.sizes());
+    }
   }
 
   @Test
