@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,10 +43,13 @@ final class LaunchedJob implements AutoCloseable {
     this.slots = slots;
     Token token = Token.random();
     InetAddress here = meetingPoint(slots);
+    // What is set for the ranks alone counts for the coordinator too, which decides for them.
+    Map<String, String> environment = new HashMap<>(System.getenv());
+    environment.putAll(exported);
     coordinator =
         Ring.coordinate(
             slots.size(),
-            Settings.fromEnvironment(Place.alone()),
+            Settings.fromEnvironment(Place.alone(), environment),
             token,
             new InetSocketAddress(here, 0));
     shared.putAll(exported);

@@ -78,9 +78,6 @@ final class LaunchedRank {
     List<String> line = new ArrayList<>(ssh);
     line.add(slot.host());
     line.add("sh -c " + quote(REMOTE_SCRIPT.formatted(quoted)));
-    Process p = started(new ProcessBuilder(line));
-    // Kept open: its end is the sign for the other side to stop.
-    OutputStream in = p.getOutputStream();
     StringBuilder lines = new StringBuilder();
     lines.append("MILLRACE_LAUNCH_FOLDER=").append(System.getProperty("user.dir")).append('\n');
     environment.forEach(
@@ -92,6 +89,9 @@ final class LaunchedRank {
           }
           lines.append(name).append('=').append(value).append('\n');
         });
+    Process p = started(new ProcessBuilder(line));
+    // Kept open: its end is the sign for the other side to stop.
+    OutputStream in = p.getOutputStream();
     try {
       in.write(lines.append('\n').toString().getBytes(StandardCharsets.UTF_8));
       in.flush();

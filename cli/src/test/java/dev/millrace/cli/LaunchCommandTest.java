@@ -135,6 +135,16 @@ class LaunchCommandTest {
   }
 
   @Test
+  void whatCannotBePassedOnIsSaidBeforeAnythingIsStarted() throws IOException {
+    Path called = folder.resolve("called");
+    Path ssh = Files.writeString(folder.resolve("ssh"), "#!/bin/sh\ntouch " + called + "\n");
+    assertTrue(ssh.toFile().setExecutable(true));
+    launch("-H", "far.invalid:1", "-x", "A=b\nc", "--ssh", ssh.toString(), "--", "true")
+        .wasRefusedFor("Environment variable A has several lines");
+    assertFalse(Files.exists(called));
+  }
+
+  @Test
   void aRemoteCommandEndsWithItsConnection() throws Exception {
     String script =
         "echo $$ > "
@@ -178,6 +188,8 @@ class LaunchCommandTest {
             List.of("is not host:slots", "-H", "host1", "--", "true"),
             List.of("named twice", "-H", "a:1,a:2", "--", "true"),
             List.of("2 ranks do not fit", "-np", "2", "--hostfile", hosts.toString(), "--", "true"),
+            List.of(
+                "MILLRACE_AUTOTUNE is 'x'", "-np", "1", "-x", "MILLRACE_AUTOTUNE=x", "--", "true"),
             List.of("no such variable", "-np", "1", "-x", "MILLRACE_NONE", "--", "true"),
             List.of("Cannot start 'no-such-program'", "-np", "1", "--", "no-such-program"),
             List.of("Missing required parameter", "-np", "1"))
