@@ -27,6 +27,7 @@ public final class Node {
   private final Output[] inputs;
   private final List<Node> controlInputs;
   private final Output[] outputs;
+  private final Region region;
 
   Node(
       Graph graph,
@@ -50,11 +51,17 @@ public final class Node {
     for (int i = 0; i < outputs.length; i++) {
       outputs[i] = new Output(this, i, types.get(i).dtype(), types.get(i).isRef());
     }
+    this.region = Region.of(this);
   }
 
   /** The graph it is in. */
   public Graph graph() {
     return graph;
+  }
+
+  /** The loops and branches it runs in. */
+  public Region region() {
+    return region;
   }
 
   /** Its position in the order in which nodes were added. */

@@ -48,7 +48,7 @@ public final class NodeBuilder {
 
   /** The next argument, a single output. */
   public NodeBuilder input(Output in) {
-    args.add(List.of(in));
+    args.add(List.of(scope.standIn(in)));
     return this;
   }
 
@@ -57,7 +57,9 @@ public final class NodeBuilder {
    * Graph#connectBackEdge} is to follow.
    */
   public NodeBuilder inputs(List<Output> list) {
-    args.add(Collections.unmodifiableList(new ArrayList<>(list)));
+    List<Output> used = new ArrayList<>();
+    list.forEach(in -> used.add(in == null ? null : scope.standIn(in)));
+    args.add(Collections.unmodifiableList(used));
     return this;
   }
 

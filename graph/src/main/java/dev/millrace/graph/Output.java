@@ -1,5 +1,6 @@
 package dev.millrace.graph;
 
+import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 
@@ -31,6 +32,13 @@ public final class Output {
   /** The type of its elements. */
   public DType dtype() {
     return dtype;
+  }
+
+  /** The loops and branches in which it is computed. */
+  public Region region() {
+    return node.op().role() == Op.Role.SWITCH && node.input(1) != null
+        ? node.region().afterSwitch(node.input(1), index)
+        : node.region();
   }
 
   /** Whether this is a reference to a variable rather than a value. */

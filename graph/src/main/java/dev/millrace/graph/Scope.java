@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.Op;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /**
  * Where in a graph new nodes go: a name prefix, a device, control inputs and colocation that every
@@ -30,6 +31,9 @@ public final class Scope {
   /** The device that colocation brings along; empty if none. */
   private final String colocatedDevice;
 
+  /** What stands for a value where a node uses it. */
+  private final UnaryOperator<Output> stand;
+
   private Scope(
       Graph graph,
       String prefix,
@@ -38,7 +42,8 @@ public final class Scope {
       DeviceFunction deviceFunction,
       List<Node> controls,
       List<String> colocated,
-      String colocatedDevice) {
+      String colocatedDevice,
+      UnaryOperator<Output> stand) {
     this.graph = graph;
     this.prefix = prefix;
     this.nodeName = nodeName;
@@ -47,11 +52,13 @@ public final class Scope {
     this.controls = controls;
     this.colocated = colocated;
     this.colocatedDevice = colocatedDevice;
+    this.stand = stand;
   }
 
   /** The outermost scope of a graph. */
   public static Scope of(Graph graph) {
-    return new Scope(graph, "", null, DeviceSpec.ANY, null, List.of(), List.of(), "");
+    return new Scope(
+        graph, "", null, DeviceSpec.ANY, null, List.of(), List.of(), "", UnaryOperator.identity());
   }
 
   /** The graph that nodes are added to. */
@@ -67,19 +74,28 @@ public final class Scope {
   /** A scope whose nodes' names begin with {@code name/}, made unique if that is taken. */
   public Scope withSubScope(String name) {
     String p = graph.uniqueName(prefix + name, true) + "/";
-    return new Scope(graph, p, null, device, deviceFunction, controls, colocated, colocatedDevice);
+    return new Scope(
+        graph, p, null, device, deviceFunction, controls, colocated, colocatedDevice, stand);
   }
 
   /** A scope whose nodes' names begin with exactly {@code prefix}, entered again or anew. */
   public Scope reopened(String exactPrefix) {
     return new Scope(
-        graph, exactPrefix, null, device, deviceFunction, controls, colocated, colocatedDevice);
+        graph,
+        exactPrefix,
+        null,
+        device,
+        deviceFunction,
+        controls,
+        colocated,
+        colocatedDevice,
+        stand);
   }
 
   /** The next nodes are called {@code name} instead of after their op. */
   public Scope withName(String name) {
     return new Scope(
-        graph, prefix, name, device, deviceFunction, controls, colocated, colocatedDevice);
+        graph, prefix, name, device, deviceFunction, controls, colocated, colocatedDevice, stand);
   }
 
   /**
@@ -88,14 +104,14 @@ public final class Scope {
    */
   public Scope asNode() {
     return new Scope(
-        graph, prefix, "", device, deviceFunction, controls, colocated, colocatedDevice);
+        graph, prefix, "", device, deviceFunction, controls, colocated, colocatedDevice, stand);
   }
 
   /** Nodes ask for this device; parts left open come from the scopes around. Null clears all. */
   public Scope withDevice(String spec) {
     DeviceSpec d = spec == null ? DeviceSpec.ANY : DeviceSpec.parse(spec).over(device);
     DeviceFunction f = spec == null ? null : deviceFunction;
-    return new Scope(graph, prefix, nodeName, d, f, controls, colocated, colocatedDevice);
+    return new Scope(graph, prefix, nodeName, d, f, controls, colocated, colocatedDevice, stand);
   }
 
   /** Nodes ask for the device the function names, under what this scope has fixed before. */
@@ -108,7 +124,8 @@ public final class Scope {
                 DeviceSpec.parse(function.deviceFor(node))
                     .over(DeviceSpec.parse(outer.deviceFor(node)))
                     .toString();
-    return new Scope(graph, prefix, nodeName, device, f, controls, colocated, colocatedDevice);
+    return new Scope(
+        graph, prefix, nodeName, device, f, controls, colocated, colocatedDevice, stand);
   }
 
   /** Nodes run only after these, in addition to those of the scopes around. */
@@ -123,7 +140,8 @@ public final class Scope {
         deviceFunction,
         List.copyOf(all),
         colocated,
-        colocatedDevice);
+        colocatedDevice,
+        stand);
   }
 
   /** Nodes added by the result run only after {@code nodes}. */
@@ -134,7 +152,15 @@ public final class Scope {
   /** Nodes run without waiting for the control inputs of the scopes around. */
   public Scope withoutControlInputs() {
     return new Scope(
-        graph, prefix, nodeName, device, deviceFunction, List.of(), colocated, colocatedDevice);
+        graph,
+        prefix,
+        nodeName,
+        device,
+        deviceFunction,
+        List.of(),
+        colocated,
+        colocatedDevice,
+        stand);
   }
 
   /** Nodes are placed where {@code node} is; if that follows others, with those. */
@@ -149,7 +175,7 @@ public final class Scope {
   }
 
   private Scope colocated(List<String> with, String on) {
-    return new Scope(graph, prefix, nodeName, device, deviceFunction, controls, with, on);
+    return new Scope(graph, prefix, nodeName, device, deviceFunction, controls, with, on, stand);
   }
 
   /** Nodes are placed on their own merits. */
@@ -160,6 +186,28 @@ public final class Scope {
   /** Whether nodes are placed where others are. */
   public boolean isColocated() {
     return !colocated.isEmpty();
+  }
+
+  /**
+   * Nodes use {@code stand} of a value in place of the value itself: so loops and branches take in
+   * what comes from outside. It replaces that of the scopes around.
+   */
+  public Scope withStandIns(UnaryOperator<Output> stand) {
+    return new Scope(
+        graph,
+        prefix,
+        nodeName,
+        device,
+        deviceFunction,
+        controls,
+        colocated,
+        colocatedDevice,
+        stand);
+  }
+
+  /** What nodes added here use in place of {@code value}. */
+  public Output standIn(Output value) {
+    return stand.apply(value);
   }
 
   /** Starts a node of the op with this name. */

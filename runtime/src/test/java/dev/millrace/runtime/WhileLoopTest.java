@@ -227,16 +227,46 @@ class WhileLoopTest {
   }
 
   @Test
-  void aValueFromOutsideThatIsNotNamedIsRefused() {
+  void valuesFromOutsideAreTakenIn() {
+    Output outside = Arithmetic.add(scope.withName("outside"), x, x);
+    Output y =
+        WhileLoop.of(
+                scope,
+                List.of(x),
+                (s, v) -> Comparisons.less(s, v.getFirst(), outside),
+                (s, v) -> List.of(Arithmetic.add(s, v.getFirst(), outside)))
+            .getFirst();
+    assertEquals(3, run(y, 0, 1).floatValue());
+  }
+
+  @Test
+  void aValueThatDoesNotEnterIsRefused() {
     Output outside = Arithmetic.add(scope.withName("outside"), x, x);
     Output y =
         WhileLoop.of(
                 scope,
                 List.of(x),
                 (s, v) -> Comparisons.less(s, v.getFirst(), Const.of(s, 10f)),
-                (s, v) -> List.of(Arithmetic.add(s, v.getFirst(), outside)))
+                (s, v) -> List.of(Arithmetic.add(s.withStandIns(o -> o), v.getFirst(), outside)))
             .getFirst();
     MillraceException e = assertThrows(MillraceException.class, () -> run(y, 0, 1));
     assertTrue(e.getMessage().contains("through Enter"), e::getMessage);
+  }
+
+  @Test
+  void aBodyThatChangesAVariablesShapeIsRefused() {
+    Output m = Placeholder.of(scope, DType.FLOAT, Shape.of(2));
+    MillraceException e =
+        assertThrows(
+            MillraceException.class,
+            () ->
+                WhileLoop.of(
+                    scope,
+                    List.of(m),
+                    (s, v) -> Const.of(s, Tensor.scalar(true)),
+                    (s, v) -> List.of(Const.of(s, Tensor.vector(1f, 2f, 3f)))));
+    assertTrue(e.getMessage().contains("'while/'"), e::getMessage);
+    assertTrue(e.getMessage().contains("[2]"), e::getMessage);
+    assertTrue(e.getMessage().contains("shape invariants"), e::getMessage);
   }
 }

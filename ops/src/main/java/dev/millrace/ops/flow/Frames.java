@@ -11,8 +11,7 @@ import dev.millrace.graph.op.Shapes;
  * iteration, and leave it. The executor does that; the ops themselves hand on what they are given.
  */
 public final class Frames {
-  private static final Gradient NONE =
-      Gradient.undefined("gradients through loops are not supported");
+  private static final Gradient NONE = Gradient.undefined("it is not part of a whole loop");
 
   public static final Op ENTER = enter("Enter", "T");
   public static final Op REF_ENTER = enter("RefEnter", "Ref(T)");

@@ -71,8 +71,8 @@ public final class Merge {
     for (int i = 0; i < g.node().inputCount(); i++) {
       if (g.input(i) == null || g.input(i).node().op().role() == Op.Role.NEXT_ITERATION) {
         throw MillraceException.invalid(
-            "Merge '%s' belongs to a loop: gradients through loops are not supported. Unroll it, or"
-                + " use StopGradient where none is meant.",
+            "The gradient of Merge '%s' was asked for, but it is not part of a whole loop. Use"
+                + " StopGradient where none is meant.",
             g.node().name());
       }
       Output taken = Comparisons.equal(g.scope(), g.output(1), Const.of(g.scope(), i));
