@@ -1,14 +1,24 @@
 package dev.millrace.interop;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.graph.gradient.Grad;
+import dev.millrace.graph.gradient.Gradients;
 import dev.millrace.interop.conformance.Engine;
 import dev.millrace.interop.conformance.MillraceEngine;
 import dev.millrace.interop.conformance.TensorFlowEngine;
+import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.NodeDef;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.GraphCodec;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +37,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** A graph with loops made by Python gives the same values in Millrace as in TensorFlow. */
 @NeedsPython
 class LoopGraphTest {
+  private static final float[][] POINTS = {{0.5f, 1.25f, -0.75f}, {1.5f, 2, 0.5f}};
+
+  /** Their values go through lists of tensors, which have no gradients here. */
+  private static final Set<String> OF_LISTS =
+      Set.of("map_values_as_functions", "scan_as_functions");
+
   @TempDir static Path folder;
 
   static Stream<Arguments> graphs() throws IOException {
@@ -46,20 +62,57 @@ class LoopGraphTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("graphs")
   void valuesAndGradientsAgree(String name, GraphDef graph) {
-    Set<String> nodes =
-        graph.getNodeList().stream().map(NodeDef::getName).collect(Collectors.toSet());
+    Set<String> nodes = names(graph);
     List<String> fetches = nodes.contains("dx") ? List.of("y:0", "dx:0") : List.of("y:0");
-    for (float[] x : new float[][] {{0.5f, 1.25f, -0.75f}, {1.5f, 2, 0.5f}}) {
+    for (float[] x : POINTS) {
       List<float[]> expected = run(new TensorFlowEngine(), graph, nodes, fetches, x);
       List<float[]> actual = run(new MillraceEngine(), graph, nodes, fetches, x);
       for (int i = 0; i < fetches.size(); i++) {
-        float largest = 1;
-        for (float v : expected.get(i)) {
-          largest = Math.max(largest, Math.abs(v));
-        }
-        assertArrayEquals(expected.get(i), actual.get(i), 1e-5f * largest, fetches.get(i));
+        assertClose(expected.get(i), actual.get(i), fetches.get(i));
       }
     }
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("graphs")
+  void millracesGradientIsTensorFlows(String name, GraphDef def) {
+    Set<String> nodes = names(def);
+    assumeTrue(nodes.contains("dx"));
+    Graph graph = StandardOps.newGraph();
+    GraphCodec.importInto(def, graph, true);
+    Scope scope = Scope.of(graph);
+    List<Output> y = List.of(graph.output("y:0"));
+    List<Output> x0 = List.of(graph.output("x:0"));
+    if (OF_LISTS.contains(name)) {
+      String message =
+          assertThrows(MillraceException.class, () -> Gradients.of(scope, y, x0)).getMessage();
+      assertTrue(message.contains("TensorListStack '"), message);
+      return;
+    }
+    Grad grad = Gradients.of(scope, y, x0).getFirst();
+    String dx = Gradients.dense(scope, grad).name();
+    GraphDef ours = GraphCodec.encode(graph);
+    for (float[] x : POINTS) {
+      float[] expected = run(new TensorFlowEngine(), def, nodes, List.of("dx:0"), x).getFirst();
+      assertClose(
+          expected, run(new MillraceEngine(), ours, nodes, List.of(dx), x).getFirst(), "Millrace");
+      assertClose(
+          expected,
+          run(new TensorFlowEngine(), ours, nodes, List.of(dx), x).getFirst(),
+          "TensorFlow, with the graph of Millrace");
+    }
+  }
+
+  private static Set<String> names(GraphDef graph) {
+    return graph.getNodeList().stream().map(NodeDef::getName).collect(Collectors.toSet());
+  }
+
+  private static void assertClose(float[] expected, float[] actual, String what) {
+    float largest = 1;
+    for (float v : expected) {
+      largest = Math.max(largest, Math.abs(v));
+    }
+    assertArrayEquals(expected, actual, 1e-5f * largest, what);
   }
 
   private static List<float[]> run(
