@@ -58,7 +58,7 @@ final class CheckpointCommand implements Runnable {
       table.row(
           c.step() < 0 ? "-" : c.step(),
           c.prefix().getFileName(),
-          c.tensors(),
+          c.tensors() < 0 ? "damaged" : c.tensors(),
           Amount.bytes(c.bytes()),
           c.saved(),
           c.latest() ? "latest" : "");
@@ -173,7 +173,8 @@ final class CheckpointCommand implements Runnable {
       report.out().printf("%s is whole: %d tensors agree with their checksums.%n", prefix, tensors);
     } else {
       damage.forEach(report.out()::println);
-      report.out().printf("%s is damaged: %d of %d tensors.%n", prefix, damage.size(), tensors);
+      String what = tensors == 0 ? "its index" : damage.size() + " of " + tensors + " tensors";
+      report.out().printf("%s is damaged: %s.%n", prefix, what);
     }
     return damage.isEmpty() ? 0 : Complaint.FAILURE;
   }

@@ -81,6 +81,10 @@ class CheckpointCommandTest {
     Ran r = Ran.millrace("checkpoint", "verify", dir.toString());
     assertEquals(1, r.code());
     assertTrue(r.out().contains("is damaged: 1 of 3 tensors"), r.out());
+    Files.write(dir.resolve("model.ckpt-30.index"), new byte[0]);
+    r = Ran.millrace("checkpoint", "verify", dir.toString());
+    assertTrue(r.out().contains("is damaged: its index."), r.out());
+    assertTrue(Ran.millrace("checkpoint", "ls", dir.toString()).succeeded().contains("damaged"));
   }
 
   @Test

@@ -4,6 +4,7 @@ import com.google.protobuf.TextFormat;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
+import dev.millrace.runtime.Session;
 import dev.millrace.storage.AtomicFile;
 import dev.millrace.storage.EventWriter;
 import dev.millrace.train.GlobalStep;
@@ -59,11 +60,7 @@ final class UsualHooks implements AutoCloseable {
             folder);
       }
       events = new EventWriter(folder);
-      var def = GraphCodec.encode(graph);
-      events.addGraph(def.toByteString());
-      AtomicFile.write(
-          folder.resolve("graph.pbtxt"),
-          TextFormat.printer().printToString(def).getBytes(StandardCharsets.UTF_8));
+      hooks.add(new GraphFiles(graph, folder, events));
     }
     if (step != null && settings.logEverySteps() > 0) {
       hooks.add(new StepCounterHook(step, settings.logEverySteps(), events));
@@ -104,6 +101,36 @@ final class UsualHooks implements AutoCloseable {
       if (w != null) {
         w.close();
       }
+    }
+  }
+
+  /**
+   * Writes the graph, for people and for TensorBoard: once the model has its values, as a graph
+   * that the checkpoint in the folder does not fit must not replace the one that it does.
+   */
+  private static final class GraphFiles implements SessionRunHook {
+    private final Graph graph;
+    private final Path folder;
+    private final EventWriter events;
+    private boolean written;
+
+    GraphFiles(Graph graph, Path folder, EventWriter events) {
+      this.graph = graph;
+      this.folder = folder;
+      this.events = events;
+    }
+
+    @Override
+    public void afterCreateSession(Session session, Coordinator coordinator) {
+      if (written) {
+        return;
+      }
+      written = true;
+      var def = GraphCodec.encode(graph);
+      events.addGraph(def.toByteString());
+      AtomicFile.write(
+          folder.resolve("graph.pbtxt"),
+          TextFormat.printer().printToString(def).getBytes(StandardCharsets.UTF_8));
     }
   }
 }

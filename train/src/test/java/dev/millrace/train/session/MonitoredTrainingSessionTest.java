@@ -12,19 +12,25 @@ import dev.millrace.graph.Output;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.hook.NanTensorHook;
 import dev.millrace.train.hook.StopAtStepHook;
+import dev.millrace.train.variable.Initializers;
+import dev.millrace.train.variable.VariableScope;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -316,5 +322,38 @@ class MonitoredTrainingSessionTest {
     MillraceException e =
         assertThrows(MillraceException.class, () -> c.join(Duration.ofSeconds(10)));
     assertTrue(e.getMessage().contains("broken"));
+  }
+
+  @Test
+  void checkpointOfAnotherModelIsRefusedAndNothingIsReplaced() throws IOException {
+    LineModel m = new LineModel();
+    TrainingSettings settings = QUIET.withFolder(folder);
+    try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+      m.step(s);
+    }
+    Map<String, String> before = contents();
+    LineModel other = new LineModel();
+    VariableScope.of(other.scope).variable("more", Shape.scalar(), Initializers.zeros());
+    MillraceException e =
+        assertThrows(
+            MillraceException.class,
+            () -> MonitoredTrainingSession.start(other.scope, LocalSession::new, settings));
+    assertTrue(e.getMessage().contains("'more' is missing"), e.getMessage());
+    assertTrue(before.size() >= 5, before.keySet().toString());
+    assertEquals(before, contents());
+  }
+
+  /** What the files hold, but for the events, of which every run has its own, and the lock. */
+  private Map<String, String> contents() throws IOException {
+    Map<String, String> all = new TreeMap<>();
+    try (Stream<Path> files = Files.list(folder)) {
+      for (Path f : files.toList()) {
+        String name = f.getFileName().toString();
+        if (!name.startsWith("events.") && !name.endsWith(".lock")) {
+          all.put(name, Files.readString(f, StandardCharsets.ISO_8859_1));
+        }
+      }
+    }
+    return all;
   }
 }
