@@ -124,7 +124,13 @@ public final class Saver {
           .run(Map.of(nodes.prefix(), name), List.of(nodes.saved()), List.of())
           .forEach(Tensor::close);
     } catch (MillraceException e) {
-      throw e.withMessage("Checkpoint " + target + " could not be saved: " + e.getMessage());
+      // The merge does not find what another task wrote on a disk of its own.
+      String hint =
+          e.code() == Code.NOT_FOUND && options.sharded()
+              ? " (do all tasks see the same folder? each writes its own part)"
+              : "";
+      throw e.withMessage(
+          "Checkpoint " + target + " could not be saved" + hint + ": " + e.getMessage());
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.millrace.train.optimizer;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -88,7 +89,12 @@ public final class MovingAverage {
     Map<String, GraphVariable> names = new TreeMap<>();
     for (GraphVariable v : variables) {
       GraphVariable average = average(v);
-      names.put(average == null ? v.name() : average.name(), v);
+      String name = average == null ? v.savedName() : average.savedName();
+      if (names.put(name, v) != null) {
+        throw MillraceException.invalid(
+            "Several parts are to be restored from '%s'. Restore each by a saver of its own.",
+            name);
+      }
     }
     return names;
   }

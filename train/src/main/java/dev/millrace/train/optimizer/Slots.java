@@ -1,6 +1,5 @@
 package dev.millrace.train.optimizer;
 
-import dev.millrace.graph.Graph;
 import dev.millrace.graph.Scope;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializer;
@@ -34,15 +33,14 @@ public final class Slots {
 
   /**
    * Makes the slot of this kind for {@code v} unless there is one: a variable of the same kind,
-   * type, shape and place, called {@code v/name} or, if that is taken, that with a suffix.
+   * type, shape and place, called {@code v/name} or, if that is taken, that with a suffix. The
+   * slots of the parts of a variable are parts of one slot.
    */
   void create(Scope scope, GraphVariable v, String kind, String name, Initializer initial) {
     if (find(kind, v) != null) {
       return;
     }
-    GraphVariable slot =
-        beside(scope, v)
-            .variable(free(v.graph(), v.name() + "/" + name), v.dtype(), v.shape(), initial);
+    GraphVariable slot = beside(scope, v).below(v, free(v, name), initial);
     byKind.computeIfAbsent(kind, k -> new LinkedHashMap<>()).put(v, slot);
   }
 
@@ -53,9 +51,9 @@ public final class Slots {
         .withTrainable(false);
   }
 
-  private static String free(Graph graph, String name) {
+  private static String free(GraphVariable v, String name) {
     String candidate = name;
-    for (int i = 1; Variables.find(graph, candidate) != null; i++) {
+    for (int i = 1; Variables.find(v.graph(), v.name() + "/" + candidate) != null; i++) {
       candidate = name + "_" + i;
     }
     return candidate;

@@ -24,11 +24,14 @@ public interface Partitioner {
     };
   }
 
-  /** At most {@code most} parts along {@code axis}, none smaller than {@code minBytes}. */
+  /**
+   * At most {@code most} parts along {@code axis}, of about {@code minBytes} or more: rounded up,
+   * as TensorFlow does, so that its parts have the same names.
+   */
   static Partitioner minMax(int most, int axis, long minBytes) {
     return (shape, dtype) -> {
       long bytes = dtype.bytes() * shape.elements();
-      return along(shape, axis, Math.min(most, Math.max(1, bytes / minBytes)));
+      return along(shape, axis, Math.min(most, Math.ceilDiv(bytes, Math.max(1, minBytes))));
     };
   }
 

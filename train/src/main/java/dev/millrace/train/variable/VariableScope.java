@@ -133,13 +133,19 @@ public final class VariableScope {
   public GraphVariable variable(String name, DType dtype, Shape shape, Initializer initial) {
     String full = prefix + name;
     GraphVariable old = Variables.find(graph(), full);
+    checkReuse(full, old, dtype, shape);
+    return old != null ? old : make(full, dtype, shape, "Initializer", initial, null);
+  }
+
+  /** Fails unless a variable that is there, or null, may become one called {@code full}. */
+  private void checkReuse(String full, GraphVariable old, DType dtype, Shape shape) {
     if (old == null) {
       if (reuse == Reuse.EXISTING) {
         throw MillraceException.invalid(
             "Variable '%s' does not exist, but is to be reused. Make it first, or use Reuse.AUTO.",
             full);
       }
-      return make(full, dtype, shape, "Initializer", initial, null);
+      return;
     }
     if (reuse == Reuse.NEW) {
       throw MillraceException.invalid(
@@ -151,7 +157,18 @@ public final class VariableScope {
           "Variable '%s' is to be shared as %s%s, but was made as %s%s.",
           full, dtype, shape, old.dtype(), old.shape());
     }
-    return old;
+  }
+
+  /**
+   * A new variable {@code v/name} of the type and shape of {@code v}. If that is a part of another,
+   * this is the same part of one called {@code name} below the whole, in checkpoints too.
+   */
+  public GraphVariable below(GraphVariable v, String name, Initializer initial) {
+    String full = v.name() + "/" + name;
+    checkReuse(full, Variables.find(graph(), full), v.dtype(), v.shape());
+    VariablePart part =
+        v.part() == null ? null : new VariablePart(v.part().whole() + "/" + name, v.part().slice());
+    return make(full, v.dtype(), v.shape(), "Initializer", initial, part);
   }
 
   /**
@@ -184,11 +201,7 @@ public final class VariableScope {
       PartitionedVariable.Piece piece = pieces.get(i);
       String part = full + "/part_" + i;
       GraphVariable old = Variables.find(graph(), part);
-      if (old != null && reuse == Reuse.NEW) {
-        throw MillraceException.invalid(
-            "Variable '%s' already exists (%s). Use another name, or Reuse.AUTO to share it.",
-            part, old);
-      }
+      checkReuse(part, old, dtype, piece.shape());
       parts.add(
           old != null
               ? old

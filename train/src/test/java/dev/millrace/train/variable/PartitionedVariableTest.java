@@ -24,6 +24,7 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.train.Towers;
 import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.layers.Embedding;
+import dev.millrace.train.optimizer.Adam;
 import dev.millrace.train.optimizer.GradientDescent;
 import java.nio.file.Path;
 import java.util.List;
@@ -53,6 +54,9 @@ class PartitionedVariableTest {
     assertArrayEquals(
         new int[] {4, 1}, Partitioner.byAxisSize(50, 0).partition(shape, DType.FLOAT));
     assertArrayEquals(new int[] {1, 2}, Partitioner.minMax(8, 1, 80).partition(shape, DType.FLOAT));
+    // 160 bytes in parts of 100: rounded up.
+    assertArrayEquals(
+        new int[] {2, 1}, Partitioner.minMax(8, 0, 100).partition(shape, DType.FLOAT));
     assertEquals(
         List.of(4L, 3L, 3L), table(10, 3).parts().stream().map(p -> p.shape().dim(0)).toList());
     assertThrows(
@@ -118,6 +122,73 @@ class PartitionedVariableTest {
       assertEquals(
           List.of(TensorSlice.parse("0,3:0,2"), TensorSlice.parse("3,2:0,2")), reader.slices("t"));
     }
+  }
+
+  /** The sum of the squares of a table in parts, and a step of Adam on it. */
+  private record Squares(Scope scope, PartitionedVariable table, Node train) {
+    static Squares of(int parts) {
+      Scope s = Scope.of(new Graph(StandardOps.registry()));
+      PartitionedVariable t =
+          VariableScope.of(s)
+              .partitioned(
+                  "t",
+                  DType.FLOAT,
+                  Shape.of(7, 2),
+                  Initializers.ones(),
+                  Partitioner.fixedSize(parts, 0));
+      Output loss = Reduction.sumAll(s, Unary.square(s, t.read(s)));
+      return new Squares(s, t, new Adam(.1f).minimize(s, loss, null));
+    }
+  }
+
+  @Test
+  void slotsOfPartsAreSlicesToo() {
+    Squares three = Squares.of(3);
+    Saver saver = Saver.of(three.scope);
+    float[] expected;
+    try (Session s = new LocalSession(three.scope.graph())) {
+      s.run(Variables.initializer(three.scope));
+      s.run(three.train);
+      saver.export(s, folder.resolve("m"));
+      s.run(three.train);
+      expected = s.fetch(three.table.read(three.scope)).toFloats();
+    }
+    try (BundleReader reader = new BundleReader(folder.resolve("m"))) {
+      assertEquals(
+          List.of("beta1_power", "beta2_power", "t", "t/Adam", "t/Adam_1"), reader.names());
+      assertEquals(3, reader.slices("t/Adam_1").size());
+    }
+    Squares two = Squares.of(2); // goes on in other parts
+    Saver other = Saver.of(two.scope);
+    try (Session s = new LocalSession(two.scope.graph())) {
+      other.restore(s, folder.resolve("m"));
+      s.run(two.train);
+      assertArrayEquals(expected, s.fetch(two.table.read(two.scope)).toFloats());
+    }
+  }
+
+  @Test
+  void partsAreSharedOnlyAsTheyWereMade() {
+    table(5, 2);
+    VariableScope shared = VariableScope.of(scope).withReuse(Reuse.EXISTING);
+    assertThrows(
+        MillraceException.class,
+        () ->
+            shared.partitioned(
+                "t",
+                DType.FLOAT,
+                Shape.of(7, 2),
+                Initializers.zeros(),
+                Partitioner.fixedSize(2, 0)));
+    assertThrows(
+        MillraceException.class,
+        () ->
+            shared.partitioned(
+                "other",
+                DType.FLOAT,
+                Shape.of(5, 2),
+                Initializers.zeros(),
+                Partitioner.fixedSize(2, 0)));
   }
 
   @Test
