@@ -43,7 +43,7 @@ public final class Coordinator {
                     work.run();
                   } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
-                  } catch (Exception e) {
+                  } catch (Throwable e) { // an Error too, or those that wait for it never hear
                     requestStop(MillraceException.of(e));
                   }
                 });
