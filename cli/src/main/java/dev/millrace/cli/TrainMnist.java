@@ -212,7 +212,8 @@ final class TrainMnist implements Callable<Integer> {
     if (steps == null) {
       int together = mode == Mode.SYNC || mode == Mode.RING ? workers - backupWorkers : 1;
       long passes = epochs == null ? model.usualEpochs() : epochs;
-      steps = Math.max(1, passes * TRAIN_IMAGES / batchSize / together);
+      long images = dataDir == null ? TRAIN_IMAGES : MnistData.train(dataDir).size();
+      steps = Math.max(1, passes * images / batchSize / together);
     }
   }
 
@@ -267,7 +268,7 @@ final class TrainMnist implements Callable<Integer> {
   }
 
   private void wholeJob() throws Exception {
-    MnistData.check(dataDir);
+    MnistData.check(dataDir, batchSize);
     logDir = LogFolder.choose(logDir, resume, steps);
     PrintWriter out = spec.commandLine().getOut();
     out.printf("Training %s on MNIST, %s: %s%n", model, mode, shape());

@@ -121,6 +121,39 @@ class MillraceTest {
   }
 
   @Test
+  void fewerImagesThanABatchAreNamed() throws IOException {
+    for (String part : List.of("train", "t10k")) {
+      byte[] images = new byte[16 + 2 * 784];
+      System.arraycopy(
+          new byte[] {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28}, 0, images, 0, 16);
+      Files.write(dir.resolve(part + "-images-idx3-ubyte"), images);
+      Files.write(
+          dir.resolve(part + "-labels-idx1-ubyte"), new byte[] {0, 0, 8, 1, 0, 0, 0, 2, 3, 4});
+    }
+    Ran.millrace("train", "mnist", "--data-dir", dir.toString())
+        .wasRefusedFor("batch of 100", "the 2 images");
+    // As few as there are can be trained on, and tested with.
+    String out =
+        Ran.millrace(
+                "train",
+                "mnist",
+                "--mode",
+                "local",
+                "--model",
+                "softmax",
+                "--steps",
+                "3",
+                "--batch-size",
+                "2",
+                "--data-dir",
+                dir.toString(),
+                "--log-dir",
+                dir.resolve("logs").toString())
+            .out();
+    assertTrue(out.matches("(?s).*test accuracy (0|50|100)\\.00 %.*"), out);
+  }
+
+  @Test
   void thereMustBeSomethingToGoOnFrom() {
     Path empty = dir.resolve("empty");
     Ran.millrace("train", "mnist", "--resume", "--log-dir", empty.toString())

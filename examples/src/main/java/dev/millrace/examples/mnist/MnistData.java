@@ -38,10 +38,10 @@ public final class MnistData {
     return load(dir, "t10k");
   }
 
-  /** Fails as {@link #train} and {@link #test} would, with a sentence about what is wrong. */
-  public static void check(Path dir) {
+  /** Fails as training would that begins with these, with a sentence about what is wrong. */
+  public static void check(Path dir, int batchSize) {
     if (dir != null) {
-      train(dir);
+      train(dir).batches(batchSize, 0);
       test(dir);
     }
   }
@@ -54,6 +54,9 @@ public final class MnistData {
           "The MNIST files '%s-*' do not belong together: %d pixels are not those of %d images of"
               + " 28 x 28.",
           part, pixels.length, digits.length);
+    }
+    if (digits.length == 0) {
+      throw corrupt("The MNIST files '%s-*' hold no images.", part);
     }
     float[] images = new float[pixels.length];
     for (int i = 0; i < pixels.length; i++) {
@@ -129,6 +132,10 @@ public final class MnistData {
 
   /** Batches in an order that is new in every epoch and repeatable from the seed. */
   public Batches batches(int batchSize, long seed) {
+    if (batchSize > size()) {
+      throw MillraceException.invalid(
+          "A batch of %d is more than the %d images there are to train on.", batchSize, size());
+    }
     return new Batches(batchSize, new Random(seed));
   }
 

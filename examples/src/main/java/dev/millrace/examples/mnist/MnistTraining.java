@@ -282,17 +282,17 @@ public final class MnistTraining {
 
   private double evaluate(Session session, MnistModel model) {
     MnistData test = MnistData.test(settings.dataDir);
-    double sum = 0;
-    int n = test.size() / TEST_BATCH;
-    for (int i = 0; i < n; i++) {
-      try (Tensor images = test.images(i * TEST_BATCH, TEST_BATCH);
-          Tensor labels = test.labels(i * TEST_BATCH, TEST_BATCH);
+    double right = 0;
+    for (int from = 0; from < test.size(); from += TEST_BATCH) {
+      int n = Math.min(TEST_BATCH, test.size() - from);
+      try (Tensor images = test.images(from, n);
+          Tensor labels = test.labels(from, n);
           Tensor accuracy =
               session.fetch(
                   model.accuracy(), Map.of(model.images(), images, model.labels(), labels))) {
-        sum += accuracy.doubleValue();
+        right += n * accuracy.doubleValue();
       }
     }
-    return sum / n;
+    return right / test.size();
   }
 }
