@@ -6,6 +6,8 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.worker.Outlet;
 import dev.millrace.cluster.worker.RunGraph;
 import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.nio.channels.SocketChannel;
@@ -245,11 +247,13 @@ public final class Link implements Outlet {
 
   @Override
   public Tensor stage(Tensor value) {
-    Tensor copy =
-        shared != null && value.dtype().isPlain() && value.byteSize() >= SharedFiles.MIN_BYTES
-            ? shared.stage(value)
-            : null;
+    Tensor copy = shared == null ? null : shared.stage(value);
     return copy != null ? copy : value.copyCounted();
+  }
+
+  @Override
+  public Tensor room(DType dtype, Shape shape) {
+    return shared == null ? null : shared.room(dtype, shape);
   }
 
   /** Has everything sent so far written, by this thread unless another is at it. */

@@ -1,6 +1,8 @@
 package dev.millrace.cluster.link;
 
 import dev.millrace.tensor.Buffer;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Parallel;
 import java.io.IOException;
@@ -34,7 +36,7 @@ final class SharedFiles implements AutoCloseable {
   private final List<SharedFile> outgoing = new ArrayList<>();
   private final Map<Integer, SharedFile> incoming = new HashMap<>();
 
-  /** Copies made ahead of being sent, by the address of their memory. */
+  /** Tensors that were made to be sent and have not been, by the address of their memory. */
   private final Map<Long, SharedFile> staged = new ConcurrentHashMap<>();
 
   private long outgoingBytes;
@@ -47,9 +49,19 @@ final class SharedFiles implements AutoCloseable {
 
   // ---- sending ----
 
-  /** A copy of {@code t} in shared memory, or null where there is no room. */
+  /** A copy of {@code t} in shared memory, or null where there is no {@link #room}. */
   Tensor stage(Tensor t) {
-    SharedFile file = take(t.byteSize());
+    Tensor copy = room(t.dtype(), t.shape());
+    if (copy != null) {
+      copy(t.data(), copy.data());
+    }
+    return copy;
+  }
+
+  /** A tensor in shared memory that is to be filled and sent; null if small or if all is full. */
+  Tensor room(DType dtype, Shape shape) {
+    long bytes = dtype.isPlain() ? shape.elements() * dtype.bytes() : 0;
+    SharedFile file = bytes < MIN_BYTES ? null : take(bytes);
     if (file == null) {
       return null;
     }
@@ -63,12 +75,11 @@ final class SharedFiles implements AutoCloseable {
               }
             });
     address[0] = buffer.memory().address();
-    copy(t.data(), buffer.memory());
     staged.put(address[0], file);
-    return Tensor.ofBuffer(t.dtype(), t.shape(), buffer);
+    return Tensor.ofBuffer(dtype, shape, buffer);
   }
 
-  /** The file {@code t} was staged in, which is now the receiver's; null if it was not. */
+  /** The file {@code t} was made in, which is now the receiver's; null if it was not. */
   SharedFile sent(Tensor t) {
     return t.buffer() == null ? null : staged.remove(t.buffer().memory().address());
   }

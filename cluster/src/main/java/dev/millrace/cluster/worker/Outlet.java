@@ -1,6 +1,8 @@
 package dev.millrace.cluster.worker;
 
 import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 
 /** A way to another task on which tensors are pushed instead of being asked for. */
@@ -13,6 +15,9 @@ public interface Outlet {
 
   /** A copy of a value that may change, in the memory it is best sent from. */
   Tensor stage(Tensor value);
+
+  /** Memory for a value to push, in which it need not be copied; null where there is none. */
+  Tensor room(DType dtype, Shape shape);
 
   /** Has what was pushed leave now. */
   void flush();

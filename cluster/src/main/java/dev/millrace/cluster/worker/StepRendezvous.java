@@ -8,6 +8,8 @@ import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.graph.op.Collectives;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.runtime.exec.LocalRendezvous;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -93,33 +95,40 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public void send(Key key, Tensor value, boolean dead) {
     String destination = taskOf(key.recvDevice());
-    Outlet outlet =
-        destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
+    Outlet outlet = outletTo(destination);
     if (outlet != null) {
       used.add(outlet);
       outlet.push(stepId, key, value);
       return;
     }
     local.send(key, value, dead);
-    if (!destination.equals(member.taskName())) {
-      Outlet opened = member.peers().outlet(destination);
-      if (opened != null) {
-        pushWaiting(destination, opened);
-      }
+    Outlet opened = outletTo(destination);
+    if (opened != null) {
+      pushWaiting(destination, opened);
     }
   }
 
   @Override
   public Tensor stage(Key key, Tensor value) {
     String destination = taskOf(key.recvDevice());
-    Outlet outlet =
-        destination.equals(member.taskName()) ? null : member.peers().outlet(destination);
+    Outlet outlet = outletTo(destination);
     if (outlet != null) {
       return outlet.stage(value);
     }
     boolean sentAsItIs =
         value.byteSize() >= AS_IT_IS_BYTES && !destination.equals(member.taskName());
     return sentAsItIs ? value.retain() : value.copyCounted();
+  }
+
+  @Override
+  public Tensor room(Key key, DType dtype, Shape shape) {
+    Outlet outlet = outletTo(taskOf(key.recvDevice()));
+    return outlet == null ? null : outlet.room(dtype, shape);
+  }
+
+  /** The way to push to a task; null if there is none, and for this task itself. */
+  private Outlet outletTo(String task) {
+    return task.equals(member.taskName()) ? null : member.peers().outlet(task);
   }
 
   /** Pushes what was sent to a task before there was a way to it. */

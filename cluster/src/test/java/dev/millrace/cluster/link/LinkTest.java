@@ -13,13 +13,16 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.worker.RunGraph;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.tensor.BufferPool;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -31,6 +34,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -275,5 +279,37 @@ class LinkTest {
       }
     }
     assertEquals(1, theirs.all().size());
+  }
+
+  @Test
+  void whatIsMadeInTheLinksOwnMemoryIsNotCopied() throws Exception {
+    Link link = connect(true);
+    assertNull(link.room(DType.FLOAT, Shape.of(10)));
+    assertNull(link.room(DType.STRING, Shape.of(1_000_000)));
+    Tensor unsent = link.room(DType.FLOAT, Shape.of(100_000));
+    long address = unsent.data().address();
+    unsent.release();
+    for (int i = 0; i < 3; i++) {
+      // What was not sent, and what the other side is done with, is used again.
+      Tensor made = link.room(DType.FLOAT, Shape.of(100_000));
+      assertEquals(address, made.data().address());
+      made.data().fill((byte) i);
+      link.push(i, KEY, made);
+      link.flush();
+      Tensor arrived = (Tensor) there.delivered.poll(10, TimeUnit.SECONDS).get(2);
+      assertEquals(-1, arrived.data().mismatch(bytes(400_000, i)));
+      arrived.release();
+    }
+  }
+
+  private static MemorySegment bytes(int n, int value) {
+    byte[] b = new byte[n];
+    Arrays.fill(b, (byte) value);
+    return MemorySegment.ofArray(b);
+  }
+
+  @Test
+  void thereIsNoSuchMemoryBetweenHosts() throws Exception {
+    assertNull(connect(false).room(DType.FLOAT, Shape.of(100_000)));
   }
 }

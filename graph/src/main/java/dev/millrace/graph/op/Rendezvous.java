@@ -2,6 +2,9 @@ package dev.millrace.graph.op;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.Locale;
 
@@ -30,6 +33,15 @@ public interface Rendezvous {
     /** The key of an edge outside any loop. */
     public static Key of(String sendDevice, long incarnation, String recvDevice, String name) {
       return of(sendDevice, incarnation, recvDevice, name, "0:0");
+    }
+
+    /** The key of an edge outside any loop, of which {@code end} is the Send or the Recv. */
+    public static Key of(Node end) {
+      return of(
+          end.stringAttr("send_device"),
+          end.longAttr("send_device_incarnation"),
+          end.stringAttr("recv_device"),
+          end.stringAttr("tensor_name"));
     }
 
     /** The key of an edge in a loop's frame and iteration. */
@@ -78,6 +90,15 @@ public interface Rendezvous {
    */
   default Tensor stage(Key key, Tensor value) {
     return value.copyCounted();
+  }
+
+  /**
+   * Memory for a value that will be sent under {@code key} and read by nobody else, where the way
+   * to the receiver wants it, so that it need not be copied; null where any memory will do. The
+   * caller's with one counted reference.
+   */
+  default Tensor room(Key key, DType dtype, Shape shape) {
+    return null;
   }
 
   /** Takes the value sent under {@code key}, now or when it is sent. */

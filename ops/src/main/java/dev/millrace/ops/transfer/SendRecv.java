@@ -48,16 +48,8 @@ public final class SendRecv {
         .noGradient("gradients are added before a graph is partitioned");
   }
 
-  private static Rendezvous.Key key(Node node) {
-    return Rendezvous.Key.of(
-        node.stringAttr("send_device"),
-        node.longAttr("send_device_incarnation"),
-        node.stringAttr("recv_device"),
-        node.stringAttr("tensor_name"));
-  }
-
   private static Kernel sender(Node node) {
-    Rendezvous.Key key = key(node);
+    Rendezvous.Key key = Rendezvous.Key.of(node);
     // A reference is copied: its memory may change before the bytes have left.
     boolean copies = node.input(0).isRef() || readsVariable(node);
     return c -> {
@@ -85,7 +77,7 @@ public final class SendRecv {
   }
 
   private static AsyncKernel receiver(Node node) {
-    Rendezvous.Key key = key(node);
+    Rendezvous.Key key = Rendezvous.Key.of(node);
     return (c, done) -> c.rendezvous().recv(key.in(c.frameAndIteration()), new Into(c, done));
   }
 

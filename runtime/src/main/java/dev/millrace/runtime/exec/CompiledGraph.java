@@ -7,6 +7,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.op.AsyncKernel;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.runtime.plan.Fuser;
 import dev.millrace.runtime.plan.LoopNest;
 import dev.millrace.runtime.plan.Simplifier;
@@ -59,6 +60,9 @@ public final class CompiledGraph implements AutoCloseable {
 
   /** Constants in their slots, null elsewhere. */
   final Object[] initialValues;
+
+  /** Where the value of a slot is sent if nobody else reads it; null for all others. */
+  final Rendezvous.Key[] leaving;
 
   /** The nodes that wait for nothing. */
   final int[] roots;
@@ -168,7 +172,28 @@ public final class CompiledGraph implements AutoCloseable {
       }
     }
     roots = Arrays.copyOf(ready, count);
+    leaving = leaving();
     loops = LoopNest.isAnyLoop(list) ? new LoopFrames(this, constant) : null;
+  }
+
+  /** A value leaves by a Send, or by an Identity of which the same is true. */
+  private Rendezvous.Key[] leaving() {
+    Rendezvous.Key[] keys = new Rendezvous.Key[outputStart[nodes.length]];
+    for (int i = 0; i < nodes.length; i++) {
+      if (roles[i] != Op.Role.SEND) {
+        continue;
+      }
+      Rendezvous.Key key = Rendezvous.Key.of(nodes[i]);
+      int reader = i;
+      while (initialUses[inputSlots[inputStart[reader]]] == 1) {
+        keys[inputSlots[inputStart[reader]]] = key;
+        reader = nodes[reader].input(0).node().id();
+        if (!nodes[reader].op().name().equals("Identity")) {
+          break;
+        }
+      }
+    }
+    return keys;
   }
 
   /** How many nodes a step runs at most. */

@@ -8,6 +8,7 @@ import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.graph.op.Resources;
 import dev.millrace.graph.op.Variable;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -271,6 +272,19 @@ abstract class GraphRun implements KernelContext {
   @Override
   public boolean isDead(int i) {
     return value(i) == null;
+  }
+
+  /** What will leave this task is made where it leaves from. */
+  @Override
+  public Tensor allocate(int i, Shape shape) {
+    Rendezvous.Key leaving = graph.leaving[graph.outputStart[current] + i];
+    Tensor t =
+        leaving == null ? null : step.rendezvous().room(leaving, node().output(i).dtype(), shape);
+    if (t == null) {
+      return KernelContext.super.allocate(i, shape);
+    }
+    output(i, t);
+    return t;
   }
 
   @Override
