@@ -141,16 +141,21 @@ public final class Server implements AutoCloseable {
     }
     LOG.info("Started server with target: {}", target);
     if (!address.getAddress().isLoopbackAddress()) {
-      LOG.warn(
-          "{} listens on {}: anybody who can reach that port can run graphs and read and write"
-              + " files here. Restrict it with a firewall, or use loopback addresses.",
-          task,
-          address);
+      LOG.warn(openness(task, listener.port()));
     }
   }
 
+  /** What is said by a server that others than this machine can reach. */
+  static String openness(TaskId task, int port) {
+    return "%s listens on port %d of all network interfaces, without password or encryption: anybody"
+            .formatted(task, port)
+        + " who can reach it can run graphs, change variables, and read and write files as this"
+        + " user. Restrict it by a firewall or a private network, or give the task a loopback"
+        + " address (localhost) in the cluster spec; see docs/security.md.";
+  }
+
   /** Loopback stays loopback; any other name means all interfaces, as tasks reach each other. */
-  private static InetSocketAddress listenAddress(TaskId task, String address) {
+  static InetSocketAddress listenAddress(TaskId task, String address) {
     int port = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
     try {
       InetAddress host = InetAddress.getByName(host(address));

@@ -69,6 +69,20 @@ class WaitingForTasksTest {
   }
 
   @Test
+  void aClientElsewhereIsToldTheSame() {
+    List<String> a = FreePorts.addresses(2);
+    ConfigProto impatient = ConfigProto.newBuilder().setOperationTimeoutInMs(1000).build();
+    Graph g = StandardOps.newGraph();
+    Output one = Const.of(Scope.of(g), 1f);
+    try (Server worker = Server.start(cluster(a.get(0), a.get(1)), WORKER, StandardOps.registry());
+        Session s =
+            new ClusterSession(g, worker.target().replace("localhost", "127.0.0.1"), impatient)) {
+      MillraceException e = assertThrows(MillraceException.class, () -> s.fetch(one));
+      assertTrue(e.getMessage().startsWith("CreateSession waited "), e::getMessage);
+    }
+  }
+
+  @Test
   void aListenerThatDoesNotAnswerIsSaid() throws IOException {
     try (ServerSocket mute = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       assertSays(

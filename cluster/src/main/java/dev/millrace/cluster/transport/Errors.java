@@ -51,13 +51,20 @@ final class Errors {
     return derived ? e.asDerived() : e;
   }
 
+  /** Whether a task of ours has said so, and not the connection to it. */
+  static boolean isAnswer(Throwable t) {
+    return t instanceof StatusRuntimeException s
+        && s.getTrailers() != null
+        && s.getTrailers().containsKey(ANSWERED);
+  }
+
   /** The error of a call to {@code peer}; losing the connection is the peer's own failure. */
   static MillraceException decode(Throwable t, String peer) {
     if (t instanceof StatusRuntimeException s) {
       Status st = s.getStatus();
       Code code = Code.of(st.getCode().value());
       String text = st.getDescription() == null ? st.getCode().name() : st.getDescription();
-      boolean answered = s.getTrailers() != null && s.getTrailers().containsKey(ANSWERED);
+      boolean answered = isAnswer(s);
       boolean cut =
           text.equals("Stream removed")
               || text.equals("channel closed")

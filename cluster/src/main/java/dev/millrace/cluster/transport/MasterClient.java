@@ -236,7 +236,7 @@ public final class MasterClient implements AutoCloseable {
           : ClientCalls.blockingUnaryCall(channel, method, o, request);
     } catch (RuntimeException e) {
       MillraceException m = Errors.decode(e, "The master at " + address);
-      throw m.code() == Code.DEADLINE_EXCEEDED && timeout != null
+      throw m.code() == Code.DEADLINE_EXCEEDED && timeout != null && !Errors.isAnswer(e)
           ? m.withMessage(
               method.getBareMethodName()
                   + " on the master at "

@@ -231,6 +231,7 @@ public final class WorkerEndpoint {
     } catch (Throwable t) {
       MillraceException e = MillraceException.of(t);
       if (!r.getStoreErrorsInResponseBody()) {
+        forgetIfGone(observer, r.getStepId());
         observer.onError(Errors.encode(e));
         return;
       }
@@ -242,13 +243,19 @@ public final class WorkerEndpoint {
     } finally {
       feeds.values().forEach(Tensor::release);
     }
-    if (((ServerCallStreamObserver<RunGraphResponse>) observer).isCancelled()) {
-      // The master has cancelled the step or is gone, and then sends no CleanupGraph.
-      worker.cleanupStep(r.getStepId());
-    } else {
+    if (!forgetIfGone(observer, r.getStepId())) {
       observer.onNext(response);
       observer.onCompleted();
     }
+  }
+
+  /** Forgets a step that its master has cancelled or left: then no CleanupGraph comes. */
+  private boolean forgetIfGone(StreamObserver<RunGraphResponse> observer, long stepId) {
+    boolean gone = ((ServerCallStreamObserver<RunGraphResponse>) observer).isCancelled();
+    if (gone) {
+      worker.cleanupStep(stepId);
+    }
+    return gone;
   }
 
   /** Serves RecvTensor, which does not come by gRPC's calls. */

@@ -1,0 +1,232 @@
+package dev.millrace.cluster.transport;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.ClusterSession;
+import dev.millrace.cluster.Server;
+import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.ops.array.Const;
+import dev.millrace.ops.array.Identity;
+import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.state.Assign;
+import dev.millrace.proto.CallableOptions;
+import dev.millrace.proto.CloseSessionRequest;
+import dev.millrace.proto.ConfigProto;
+import dev.millrace.proto.CreateSessionRequest;
+import dev.millrace.proto.MakeCallableRequest;
+import dev.millrace.proto.NamedTensorProto;
+import dev.millrace.proto.PartialRunSetupRequest;
+import dev.millrace.proto.ReleaseCallableRequest;
+import dev.millrace.proto.ResetRequest;
+import dev.millrace.proto.RunCallableRequest;
+import dev.millrace.proto.RunStepRequest;
+import dev.millrace.proto.TensorProto;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.GraphCodec;
+import dev.millrace.wire.TensorCodec;
+import io.grpc.CallOptions;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ClientCalls;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What a session can do beside running steps, as clients of other makes ask for it. */
+class SessionFeaturesTest {
+  private final Server server = Server.createLocalServer(StandardOps.registry());
+  private final ManagedChannel channel =
+      GrpcPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
+  private final Graph graph = StandardOps.newGraph();
+  private final Scope scope = Scope.of(graph);
+
+  @AfterEach
+  void stop() {
+    assertEquals(0, server.worker().sessionCount());
+    assertEquals(0, server.worker().stepCount());
+    channel.shutdownNow();
+    server.close();
+  }
+
+  private <Q, R> R call(MethodDescriptor<Q, R> method, Q request) {
+    return ClientCalls.blockingUnaryCall(
+        channel, method, CallOptions.DEFAULT.withDeadlineAfter(20, TimeUnit.SECONDS), request);
+  }
+
+  private String open() {
+    return call(
+            Methods.CREATE_SESSION,
+            CreateSessionRequest.newBuilder().setGraphDef(GraphCodec.encode(graph)).build())
+        .getSessionHandle();
+  }
+
+  private void close(String handle) {
+    call(Methods.CLOSE_SESSION, CloseSessionRequest.newBuilder().setSessionHandle(handle).build());
+  }
+
+  private static TensorProto number(float v) {
+    return TensorCodec.encode(Tensor.scalar(v));
+  }
+
+  private static float number(TensorProto t) {
+    return TensorCodec.decode(t).floatValue();
+  }
+
+  @Test
+  void aCallableIsMadeOnceAndRunOften() {
+    Output x = Placeholder.of(scope.withName("x"), DType.FLOAT, Shape.scalar());
+    Output y = scope.node("Square").input(x).add().output();
+    String handle = open();
+    long callable =
+        call(
+                Methods.MAKE_CALLABLE,
+                MakeCallableRequest.newBuilder()
+                    .setSessionHandle(handle)
+                    .setOptions(CallableOptions.newBuilder().addFeed(x.name()).addFetch(y.name()))
+                    .build())
+            .getHandle();
+    RunCallableRequest.Builder run =
+        RunCallableRequest.newBuilder().setSessionHandle(handle).setHandle(callable);
+    for (int i = 1; i < 4; i++) {
+      RunCallableRequest r = run.clone().addFeed(number(i)).build();
+      assertEquals(i * i, number(call(Methods.RUN_CALLABLE, r).getFetch(0)));
+    }
+    assertEquals(Status.Code.INVALID_ARGUMENT, failure(run.clone().build()));
+    call(
+        Methods.RELEASE_CALLABLE,
+        ReleaseCallableRequest.newBuilder().setSessionHandle(handle).setHandle(callable).build());
+    assertEquals(Status.Code.INVALID_ARGUMENT, failure(run.clone().addFeed(number(1)).build()));
+    close(handle);
+  }
+
+  private Status.Code failure(RunCallableRequest r) {
+    return assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_CALLABLE, r))
+        .getStatus()
+        .getCode();
+  }
+
+  @Test
+  void aPartialRunIsFedAsItGoes() {
+    Output a = Placeholder.of(scope.withName("a"), DType.FLOAT, Shape.scalar());
+    Output b = Placeholder.of(scope.withName("b"), DType.FLOAT, Shape.scalar());
+    Output square = scope.node("Square").input(a).add().output();
+    Output product = scope.node("Mul").input(square).input(b).add().output();
+    String handle = open();
+    String partial =
+        call(
+                Methods.PARTIAL_RUN_SETUP,
+                PartialRunSetupRequest.newBuilder()
+                    .setSessionHandle(handle)
+                    .addFeed(a.name())
+                    .addFeed(b.name())
+                    .addFetch(square.name())
+                    .addFetch(product.name())
+                    .build())
+            .getPartialRunHandle();
+    RunStepRequest first = partOf(handle, partial, a, 3, square);
+    assertEquals(9f, number(call(Methods.RUN_STEP, first).getTensor(0).getTensor()));
+    // What was fed cannot be fed again; the run goes on.
+    Status again =
+        assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_STEP, first)).getStatus();
+    assertEquals(Status.Code.INVALID_ARGUMENT, again.getCode());
+    RunStepRequest second = partOf(handle, partial, b, 5, product);
+    assertEquals(45f, number(call(Methods.RUN_STEP, second).getTensor(0).getTensor()));
+    Status over =
+        assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_STEP, second))
+            .getStatus();
+    assertEquals(Status.Code.INVALID_ARGUMENT, over.getCode());
+    close(handle);
+  }
+
+  private static RunStepRequest partOf(
+      String session, String partial, Output feed, float value, Output fetch) {
+    return RunStepRequest.newBuilder()
+        .setSessionHandle(session)
+        .setPartialRunHandle(partial)
+        .addFeed(NamedTensorProto.newBuilder().setName(feed.name()).setTensor(number(value)))
+        .addFetch(fetch.name())
+        .build();
+  }
+
+  /** A variable in a container, initialized and read. */
+  private record Kept(Node init, Output read) {}
+
+  private Kept variable(String name, String container) {
+    Output v =
+        scope
+            .withName(name)
+            .node("VariableV2")
+            .attr("dtype", DType.FLOAT)
+            .attr("shape", Shape.scalar())
+            .attr("container", container)
+            .add()
+            .output();
+    return new Kept(Assign.of(scope, v, Const.of(scope, 7f)), Identity.of(scope, v));
+  }
+
+  private void assertUninitialized(Session session, Output read) {
+    MillraceException e = assertThrows(MillraceException.class, () -> session.fetch(read));
+    assertEquals(Code.FAILED_PRECONDITION, e.code(), e::getMessage);
+  }
+
+  @Test
+  void resetClearsTheContainersThatAreNamed() {
+    Kept one = variable("one", "first");
+    Kept two = variable("two", "second");
+    try (Session session = new ClusterSession(graph, server.target())) {
+      session.run(one.init, two.init);
+    }
+    call(Methods.RESET, ResetRequest.newBuilder().addContainer("first").build());
+    try (Session session = new ClusterSession(graph, server.target())) {
+      assertEquals(7f, session.fetch(two.read).floatValue());
+      assertUninitialized(session, one.read);
+    }
+    String open = open();
+    call(Methods.RESET, ResetRequest.getDefaultInstance());
+    // Sessions end with it.
+    assertThrows(StatusRuntimeException.class, () -> close(open));
+  }
+
+  @Test
+  void isolatedSessionsHaveStateOfTheirOwn() {
+    Kept v = variable("v", "");
+    ConfigProto isolated = ConfigProto.newBuilder().setIsolateSessionState(true).build();
+    try (Session one = new ClusterSession(graph, server.target(), isolated);
+        Session two = new ClusterSession(graph, server.target(), isolated);
+        Session shared = new ClusterSession(graph, server.target())) {
+      one.run(v.init);
+      assertEquals(7f, one.fetch(v.read).floatValue());
+      assertUninitialized(two, v.read);
+      assertUninitialized(shared, v.read);
+    }
+  }
+
+  @Test
+  void softPlacementTakesTheDeviceThereIs() {
+    Output a = Const.of(scope.withDevice("/device:GPU:3"), 2f);
+    Output y = scope.withDevice("/device:GPU:3").node("Square").input(a).add().output();
+    ConfigProto soft = ConfigProto.newBuilder().setAllowSoftPlacement(true).build();
+    try (Session session = new ClusterSession(graph, server.target(), soft)) {
+      assertEquals(4f, session.fetch(y).floatValue());
+    }
+    try (Session session = new ClusterSession(graph, server.target())) {
+      MillraceException e = assertThrows(MillraceException.class, () -> session.fetch(y));
+      assertEquals(Code.INVALID_ARGUMENT, e.code(), e::getMessage);
+      assertTrue(e.getMessage().contains("GPU:3"), e::getMessage);
+      assertTrue(e.getMessage().contains("CPU:0"), e::getMessage);
+    }
+  }
+}
