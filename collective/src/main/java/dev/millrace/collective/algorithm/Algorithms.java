@@ -6,26 +6,28 @@ import dev.millrace.collective.peers.Topology;
  * Which all-reduce is used for which size.
  *
  * @param gatherBytes up to this many bytes arriving at each rank, vectors are gathered whole
+ * @param pairBytes the same for two ranks, between which no other way moves fewer bytes
  * @param directBytes up to this size, parts are exchanged directly; above, around the ring
  */
-public record Algorithms(long gatherBytes, long directBytes) {
+public record Algorithms(long gatherBytes, long pairBytes, long directBytes) {
   /** What was measured to be best on loopback. */
-  public static final Algorithms DEFAULT = new Algorithms(64 << 10, 256 << 10);
+  public static final Algorithms DEFAULT = new Algorithms(64 << 10, 1 << 20, 256 << 10);
 
   /** Always the gather. */
-  public static final Algorithms GATHER = new Algorithms(Long.MAX_VALUE, 0);
+  public static final Algorithms GATHER = new Algorithms(Long.MAX_VALUE, Long.MAX_VALUE, 0);
 
   /** The direct exchange wherever it can be used. */
-  public static final Algorithms DIRECT = new Algorithms(-1, Long.MAX_VALUE);
+  public static final Algorithms DIRECT = new Algorithms(-1, -1, Long.MAX_VALUE);
 
   /** The ring wherever it can be used. */
-  public static final Algorithms RING = new Algorithms(-1, -1);
+  public static final Algorithms RING = new Algorithms(-1, -1, -1);
 
   Algorithm choose(Topology topology, long bytes) {
     if (topology.islands() == 1 && gatherBytes != Long.MAX_VALUE) {
       return Algorithm.ISLAND;
     }
-    if (bytes == 0 || bytes <= gatherBytes / (topology.size() - 1)) {
+    long whole = topology.size() == 2 ? pairBytes : gatherBytes / (topology.size() - 1);
+    if (bytes == 0 || bytes <= whole) {
       return Algorithm.GATHER;
     }
     if (topology.islands() < topology.size()) {

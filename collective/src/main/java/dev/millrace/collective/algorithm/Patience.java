@@ -12,7 +12,12 @@ import java.time.Duration;
  * moved for too long.
  */
 final class Patience {
-  private static final int SPINS = 2_000;
+  /**
+   * How long a rank keeps its processor: about as long as another may take to copy what it sends.
+   * Beyond that it costs much where the rank that is waited for wants the same processor.
+   */
+  private static final long SPIN_NANOS = 50_000;
+
   private static final int FEW_YIELDS = 5;
   private static final long SLEEP_NANOS = 5_000_000;
 
@@ -27,7 +32,7 @@ final class Patience {
 
   private final Peers peers;
   private final long timeoutNanos;
-  private final int spins;
+  private final long spinNanos;
   private final long yieldNanos;
   private int idle;
   private long idleSinceNanos;
@@ -35,7 +40,7 @@ final class Patience {
   Patience(Peers peers, Duration timeout) {
     this.peers = peers;
     this.timeoutNanos = timeout.toNanos();
-    this.spins = peers.idling() == Idling.SPIN ? SPINS : 0;
+    this.spinNanos = peers.idling() == Idling.SPIN ? SPIN_NANOS : 0;
     this.yieldNanos = peers.idling() == Idling.SLEEP ? 0 : YIELD_NANOS;
   }
 
@@ -46,17 +51,17 @@ final class Patience {
 
   /** Nothing moved. Returns after a moment, or throws the job's failure or that of this wait. */
   void pause(Stage stage) {
-    int round = idle++;
-    if (round < spins) {
+    long now = System.nanoTime();
+    if (idle++ == 0) {
+      idleSinceNanos = now;
+    }
+    long waited = now - idleSinceNanos;
+    if (waited < spinNanos) {
       Thread.onSpinWait();
       return;
     }
-    if (round == spins) {
-      idleSinceNanos = System.nanoTime();
-    }
-    long waited = System.nanoTime() - idleSinceNanos;
     check(stage, waited);
-    if (waited < yieldNanos || round < spins + FEW_YIELDS) {
+    if (waited < yieldNanos || idle <= FEW_YIELDS) {
       Thread.yield();
     } else {
       peers.park(SLEEP_NANOS);

@@ -13,11 +13,12 @@ import java.lang.foreign.MemorySegment;
  */
 final class Relay implements Stage {
   /** Incoming bytes are merged in blocks of up to this size, which stay in the second cache. */
-  static final long BLOCK_BYTES = 256 << 10;
+  static final long BLOCK_BYTES = 512 << 10;
 
   /**
-   * Less than this is not sent while more of its piece is to come: where ranks share processors,
-   * each sending may cost a change between them.
+   * Less than this is not sent while more of its piece is to come. Two ranks that send and receive
+   * on one connection at the same time hold each other up in the kernel, and where ranks share
+   * processors, each sending may cost a change between them.
    */
   private static final long SEND_BYTES = BLOCK_BYTES;
 

@@ -16,7 +16,7 @@ import java.nio.channels.SocketChannel;
  */
 final class StreamLink implements Link {
   /** Bytes moved by one system call at most; more gains nothing and delays the other direction. */
-  private static final long CALL_BYTES = 512 << 10;
+  private static final long CALL_BYTES = 1 << 20;
 
   private final SocketChannel channel;
   private final String where;

@@ -28,7 +28,7 @@ class AllReduceTest {
   private static final int[] SIZES = {0, 1, 2, 7, 16, 300, 2099};
 
   /** Passes every algorithm's chunk and stage sizes. */
-  private static final int LARGE = 150_001;
+  private static final int LARGE = 300_001;
 
   /** One all-reduce: what, and whether the vectors lie in the ranks' windows. */
   private record Case(DType dtype, ReduceOp op, int elements, long windowed) {}
@@ -60,19 +60,29 @@ class AllReduceTest {
   /** The other tests draw types and operations; this one leaves none out. */
   @Test
   void everyTypeAndOperationIsReducedAlikeByEveryAlgorithm() {
-    List<Case> cases = new ArrayList<>();
-    for (DType dtype : Scalars.TYPES) {
-      for (ReduceOp op : ReduceOp.values()) {
-        if (Scalars.isDefined(dtype, op)) {
-          cases.add(new Case(dtype, op, 333, 0b101));
-        }
-      }
-    }
+    List<Case> cases = everyTypeAndOperation(333);
     for (Algorithms a : List.of(Algorithms.GATHER, Algorithms.DIRECT, Algorithms.RING)) {
       check(Topology.apart(3), a, cases, new Random(SEED));
     }
     check(hosts(3, r -> 0), Algorithms.DEFAULT, cases, new Random(SEED));
     check(hosts(3, r -> r / 2), Algorithms.RING, cases, new Random(SEED));
+  }
+
+  @Test
+  void twoRanksExchangeEveryTypeWithoutACopyOfIt() {
+    check(Topology.apart(2), Algorithms.DEFAULT, everyTypeAndOperation(17_001), new Random(SEED));
+  }
+
+  private static List<Case> everyTypeAndOperation(int elements) {
+    List<Case> cases = new ArrayList<>();
+    for (DType dtype : Scalars.TYPES) {
+      for (ReduceOp op : ReduceOp.values()) {
+        if (Scalars.isDefined(dtype, op)) {
+          cases.add(new Case(dtype, op, elements, 0b101));
+        }
+      }
+    }
+    return cases;
   }
 
   private static Topology hosts(int ranks, java.util.function.IntUnaryOperator hostOf) {
