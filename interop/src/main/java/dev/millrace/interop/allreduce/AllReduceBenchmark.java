@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  *
  * <pre>
  * AllReduceBenchmark [--ranks 2] [--rounds 5] [--seconds 0.3] [--sizes 4096,65536,...]
- *     [--ways memory,copied,unix,tcp] [--bind false]
+ *     [--ways memory,copied,unix,tcp] [--bind true]
  * </pre>
  *
  * <p>Rounds of all contenders alternate: what the machine does meanwhile disturbs all of them
@@ -35,7 +35,7 @@ public final class AllReduceBenchmark {
    *
    * @param seconds how long each size is reduced again and again in a round
    * @param ways how Millrace's bytes travel
-   * @param bind whether each rank keeps to one processor
+   * @param bind whether each of two ranks keeps to one processor, as mpirun has it
    */
   public record Settings(
       int ranks, int rounds, double seconds, List<Long> sizes, List<String> ways, boolean bind) {
@@ -47,7 +47,7 @@ public final class AllReduceBenchmark {
             .3,
             List.of(4L << 10, 64L << 10, 1L << 20, 16L << 20, 64L << 20, 256L << 20),
             List.of("memory", "copied", "unix", "tcp"),
-            false);
+            true);
 
     /** The same with so many rounds. */
     public Settings withRounds(int n) {
@@ -63,7 +63,7 @@ public final class AllReduceBenchmark {
               ? Arrays.stream(options.get("sizes").split(",")).map(Long::valueOf).toList()
               : DEFAULT.sizes,
           options.containsKey("ways") ? List.of(options.get("ways").split(",")) : DEFAULT.ways,
-          Boolean.parseBoolean(options.get("bind")));
+          Boolean.parseBoolean(options.getOrDefault("bind", "" + DEFAULT.bind)));
     }
   }
 

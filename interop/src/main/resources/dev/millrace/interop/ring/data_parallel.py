@@ -23,7 +23,7 @@ else:
         nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(64 * 7 * 7, 1024), nn.ReLU(), nn.Linear(1024, 10))
-model = DistributedDataParallel(model)
+model = DistributedDataParallel(model, gradient_as_bucket_view=True)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 loss = nn.CrossEntropyLoss()
 torch.manual_seed(rank)
@@ -34,7 +34,7 @@ print("@ ready", flush=True)
 for line in sys.stdin:
     start = time.perf_counter()
     for _ in range(int(line)):
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=True)
         loss(model(x), y).backward()
         optimizer.step()
     print("@ %.9f" % (time.perf_counter() - start), flush=True)
