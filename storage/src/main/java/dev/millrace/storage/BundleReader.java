@@ -4,7 +4,6 @@ import com.google.protobuf.ByteString;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.proto.BundleEntryProto;
-import dev.millrace.proto.TensorShapeProto;
 import dev.millrace.proto.TensorSliceProto;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -182,15 +181,9 @@ public final class BundleReader implements AutoCloseable {
   }
 
   private Shape shapeOf(String name, BundleEntryProto entry) {
-    long[] dims =
-        entry.getShape().getDimList().stream().mapToLong(TensorShapeProto.Dim::getSize).toArray();
-    try {
-      Shape shape = Shape.of(dims);
-      if (shape.isKnown() && !entry.getShape().getUnknownRank()) {
-        return shape;
-      }
-    } catch (MillraceException e) {
-      // Below: it is the file that is wrong, not the caller.
+    Shape shape = ShapeMessages.shape(entry.getShape());
+    if (shape != null) {
+      return shape;
     }
     throw corrupt("tensor '%s' has a shape that no tensor has.", name);
   }

@@ -4,9 +4,7 @@ import com.google.protobuf.ByteString;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.proto.BundleEntryProto;
-import dev.millrace.proto.TensorShapeProto;
 import dev.millrace.tensor.DType;
-import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.ref.Reference;
 import java.nio.file.Path;
@@ -60,7 +58,7 @@ public final class BundleWriter implements AutoCloseable {
     BundleEntryProto.Builder whole =
         BundleEntryProto.newBuilder()
             .setDtypeValue(tensor.dtype().number())
-            .setShape(toProto(part.shape()));
+            .setShape(ShapeMessages.of(part.shape()));
     BundleEntryProto before = entries.get(key);
     if (before != null) {
       if (before.getSlicesCount() == 0) {
@@ -116,19 +114,11 @@ public final class BundleWriter implements AutoCloseable {
     Reference.reachabilityFence(tensor);
     return BundleEntryProto.newBuilder()
         .setDtypeValue(tensor.dtype().number())
-        .setShape(toProto(tensor.shape()))
+        .setShape(ShapeMessages.of(tensor.shape()))
         .setOffset(offset)
         .setSize(data.position() - offset)
         .setCrc32C(Checksum.masked(crc))
         .build();
-  }
-
-  private static TensorShapeProto toProto(Shape shape) {
-    TensorShapeProto.Builder proto = TensorShapeProto.newBuilder();
-    for (long d : shape.dims()) {
-      proto.addDimBuilder().setSize(d);
-    }
-    return proto.build();
   }
 
   /**

@@ -130,6 +130,11 @@ public final class RecordReader implements AutoCloseable {
     return record;
   }
 
+  /** Where in the file the next record begins; in one that is compressed, of what it holds. */
+  public long position() {
+    return position;
+  }
+
   private byte[] endOrTorn(long needed) {
     if (following || start == end) {
       return null;

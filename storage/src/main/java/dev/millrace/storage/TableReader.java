@@ -27,14 +27,34 @@ final class TableReader implements AutoCloseable {
 
   /** Hands every entry of the table in {@code file} to {@code visitor}, in order of the keys. */
   static void scan(Path file, BiConsumer<ByteString, ByteString> visitor) {
+    scan(file, null, visitor);
+  }
+
+  /** The value of {@code key} in the table in {@code file}, or null; reads one block of entries. */
+  static ByteString find(Path file, ByteString key) {
+    ByteString[] found = new ByteString[1];
+    scan(
+        file,
+        key,
+        (k, value) -> {
+          if (k.equals(key)) {
+            found[0] = value;
+          }
+        });
+    return found[0];
+  }
+
+  private static void scan(Path file, ByteString only, BiConsumer<ByteString, ByteString> visitor) {
     try (TableReader table = new TableReader(file)) {
-      table.scan(visitor);
+      table.scan(only, visitor);
     } catch (IOException e) {
       throw Failures.io("Cannot read", file, e);
     }
   }
 
-  private void scan(BiConsumer<ByteString, ByteString> visitor) throws IOException {
+  /** Visits the entries of the blocks that may hold key {@code only}; of all if that is null. */
+  private void scan(ByteString only, BiConsumer<ByteString, ByteString> visitor)
+      throws IOException {
     if (size < TableWriter.FOOTER_BYTES) {
       throw Failures.corrupt(
           file, "cut short: %d bytes, a table has at least %d.", size, TableWriter.FOOTER_BYTES);
@@ -49,9 +69,18 @@ final class TableReader implements AutoCloseable {
     handles.varint();
     byte[] index = block(handles);
     ByteString[] last = new ByteString[1];
+    ByteString[] before = new ByteString[1];
     entries(
         index,
         (separator, handle) -> {
+          // A block's keys are at most its separator and greater than the one before.
+          ByteString above = before[0];
+          before[0] = separator;
+          if (only != null
+              && (TableWriter.KEY_ORDER.compare(only, separator) > 0
+                  || (above != null && TableWriter.KEY_ORDER.compare(only, above) <= 0))) {
+            return;
+          }
           byte[] bytes = handle.toByteArray();
           byte[] block = blockUnchecked(new Cursor(bytes, 0, bytes.length));
           entries(

@@ -70,7 +70,8 @@ public abstract class CaseTable {
         new TensorArrayCases(),
         new ListCases(),
         new GradientCases(),
-        new TextCases());
+        new TextCases(),
+        new FileCases());
   }
 
   /** Declares a case of {@code op}. */

@@ -290,7 +290,7 @@ public final class TextCases extends CaseTable {
   }
 
   /** A folder that goes when the process does. */
-  private static Path folder() {
+  static Path folder() {
     try {
       Path folder = Files.createTempDirectory("millrace-conformance-");
       Runtime.getRuntime().addShutdownHook(new Thread(() -> delete(folder)));

@@ -8,9 +8,14 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.interop.GraphWriter;
 import dev.millrace.interop.conformance.GradientConformance.Measure;
 import dev.millrace.ops.StandardOps;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -28,6 +33,27 @@ class MillraceConformanceTest {
 
   /** Ops without a case: these belong to the session itself, and this one ends the process. */
   private static final Set<String> WITHOUT_CASES = Set.of("_Arg", "_Retval", "Abort");
+
+  /** Calls of functions: graphs are rid of them when they are imported. */
+  private static final Set<String> FUNCTIONS =
+      Set.of(
+          "If",
+          "StatelessIf",
+          "While",
+          "StatelessWhile",
+          "PartitionedCall",
+          "StatefulPartitionedCall");
+
+  /**
+   * Collectives of TensorFlow 2 that are not implemented; its programs use the others by default.
+   */
+  private static final Set<String> OTHER_COLLECTIVES =
+      Set.of(
+          "CollectiveAllToAllV2",
+          "CollectiveAssignGroupV2",
+          "CollectiveInitializeCommunicator",
+          "CollectiveReduceScatterV2",
+          "CollectiveReduceV3");
 
   /** The one gradient whose purpose is to fail. */
   private static final String REFUSES_GRADIENT = "PreventGradient";
@@ -87,6 +113,32 @@ class MillraceConformanceTest {
         differences.addAll(Signature.differences(op));
       }
     }
+    assertEquals(List.of(), differences, () -> String.join("\n", differences));
+  }
+
+  /** The ops that training programs of TensorFlow 1 and 2 are made of are all there. */
+  @Test
+  void everyOpOfTrainingProgramsIsThere() throws IOException {
+    List<String> wanted;
+    try (InputStream in = getClass().getResourceAsStream("ops_of_training.txt")) {
+      wanted = new String(in.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
+    }
+    Map<String, Op> ours = new HashMap<>();
+    StandardOps.ALL.forEach(op -> ours.put(op.name(), op));
+    List<String> missing = new ArrayList<>();
+    List<String> differences = new ArrayList<>();
+    for (String name : wanted) {
+      if (ours.containsKey(name) && GraphWriter.isDefined(name)) {
+        differences.addAll(Signature.differences(ours.get(name)));
+      } else if (!ours.containsKey(name)) {
+        missing.add(name);
+      }
+    }
+    missing.removeAll(FUNCTIONS);
+    System.out.printf(
+        "%d of %d ops of training programs, not: %s%n",
+        wanted.size() - missing.size(), wanted.size(), missing);
+    assertEquals(new TreeSet<>(OTHER_COLLECTIVES), new TreeSet<>(missing));
     assertEquals(List.of(), differences, () -> String.join("\n", differences));
   }
 

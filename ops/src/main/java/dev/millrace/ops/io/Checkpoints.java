@@ -138,14 +138,18 @@ public final class Checkpoints {
   }
 
   private static void checkNames(KernelContext c, int n) {
-    for (int i = 1; i <= 2; i++) {
-      Shape s = c.input(i).shape();
-      if (s.rank() != 1 || s.dim(0) != n) {
-        throw MillraceException.invalid(
-            "%s '%s': input %d (%s) must be a vector of %d strings, one for each tensor; it has"
-                + " shape %s.",
-            c.node().op().name(), c.node().name(), i, c.node().op().inputs().get(i).name(), n, s);
-      }
+    checkNames(c, 1, n);
+    checkNames(c, 2, n);
+  }
+
+  /** Checks that input {@code i} has a string for each of {@code n} tensors. */
+  static void checkNames(KernelContext c, int i, int n) {
+    Shape s = c.input(i).shape();
+    if (s.rank() != 1 || s.dim(0) != n) {
+      throw MillraceException.invalid(
+          "%s '%s': input %d (%s) must be a vector of %d strings, one for each tensor; it has"
+              + " shape %s.",
+          c.node().op().name(), c.node().name(), i, c.node().op().inputs().get(i).name(), n, s);
     }
   }
 

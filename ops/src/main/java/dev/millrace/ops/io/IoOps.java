@@ -9,6 +9,8 @@ public final class IoOps {
   public static final List<Op> ALL =
       Stream.of(
               Checkpoints.ALL,
+              SliceTables.ALL,
+              ReaderOps.ALL,
               ShardedNames.ALL,
               RegexFullMatch.ALL,
               WholeFiles.ALL,

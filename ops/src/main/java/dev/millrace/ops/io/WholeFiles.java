@@ -41,10 +41,15 @@ public final class WholeFiles {
   private WholeFiles() {}
 
   private static void read(KernelContext c) {
-    Path file = FileNames.at(c, 0);
+    Object[] contents = {contents(FileNames.scalar(c, 0).stringAt(0))};
+    c.output(0, Tensor.ofObjects(DType.STRING, Shape.scalar(), contents));
+  }
+
+  /** All that is in the file of this name. */
+  static byte[] contents(String name) {
+    Path file = FileNames.path(name);
     try {
-      Object[] contents = {Files.readAllBytes(file)};
-      c.output(0, Tensor.ofObjects(DType.STRING, Shape.scalar(), contents));
+      return Files.readAllBytes(file);
     } catch (IOException e) {
       throw failure("read", file, e);
     }
@@ -62,7 +67,7 @@ public final class WholeFiles {
     }
   }
 
-  private static MillraceException failure(String what, Path file, IOException e) {
+  static MillraceException failure(String what, Path file, IOException e) {
     boolean missing = e instanceof NoSuchFileException;
     return new MillraceException(
         missing ? Code.NOT_FOUND : Code.UNKNOWN,

@@ -9,6 +9,7 @@ import dev.millrace.ops.waiting.WaitingRoom;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * A bounded queue of elements, each a tuple of tensors. Whoever finds it full or empty waits in
@@ -65,6 +66,21 @@ public final class Queue implements Resources.Resource {
   /** Gives the outputs of {@code c} the components of one element. */
   void dequeue(KernelContext c, Runnable done) {
     room.enter(dequeuing, new Dequeue(c, 1, false, false, done));
+  }
+
+  /**
+   * Hands one element to {@code taker}, who then owns its tensors. Where there is none to come
+   * {@code c} fails. Either way {@code done} follows.
+   */
+  public void take(KernelContext c, Consumer<Tensor[]> taker, Runnable done) {
+    room.enter(
+        dequeuing,
+        new Dequeue(c, 1, false, false, done) {
+          @Override
+          protected void deliver() {
+            taker.accept(taken.getFirst());
+          }
+        });
   }
 
   /**
@@ -173,11 +189,11 @@ public final class Queue implements Resources.Resource {
     }
   }
 
-  private final class Dequeue extends Waiter {
+  private class Dequeue extends Waiter {
     private final boolean stacked;
     private final boolean orFewer;
     private final int wanted;
-    private final List<Tensor[]> taken = new ArrayList<>();
+    final List<Tensor[]> taken = new ArrayList<>();
 
     Dequeue(KernelContext c, int wanted, boolean stacked, boolean orFewer, Runnable done) {
       super(c, done);

@@ -1,0 +1,216 @@
+package dev.millrace.ops.io;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.queue.Queue;
+import dev.millrace.ops.state.HandleKind;
+import dev.millrace.ops.state.ResourceHandles;
+import dev.millrace.ops.waiting.Background;
+import dev.millrace.storage.RecordReader;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.ToLongBiFunction;
+import java.util.stream.Stream;
+
+/** Readers of records from files whose names are in a queue, and the ops that ask them. */
+final class ReaderOps {
+  /** A kind of reader: its op's name, its attribute, and how it opens a file. */
+  private enum Flavor {
+    RECORDS("TFRecordReader", "compression_type: string = ''", ReaderOps::records),
+    LINES(
+        "TextLineReader",
+        "skip_header_lines: int = 0",
+        node -> {
+          int skipped = node.intAttr("skip_header_lines");
+          return work -> new TextLines(work, skipped);
+        }),
+    WHOLE("WholeFileReader", null, node -> work -> once(work, WholeFiles.contents(work))),
+    IDENTITY("IdentityReader", null, node -> work -> once(work, null));
+
+    final String label;
+    final String attr;
+    final Function<Node, Function<String, Reader.Source>> opener;
+
+    Flavor(String label, String attr, Function<Node, Function<String, Reader.Source>> opener) {
+      this.label = label;
+      this.attr = attr;
+      this.opener = opener;
+    }
+  }
+
+  static final List<Op> ALL =
+      Stream.of(HandleKind.values())
+          .flatMap(
+              kind ->
+                  Stream.concat(
+                      Stream.of(Flavor.values()).map(f -> handle(f, kind)),
+                      Stream.of(
+                          read(kind),
+                          readUpTo(kind),
+                          count(kind, "NumRecordsProduced", "records_produced", Reader::produced),
+                          count(
+                              kind, "NumWorkUnitsCompleted", "units_completed", Reader::completed),
+                          reset(kind))))
+          .toList();
+
+  private ReaderOps() {}
+
+  private static String named(HandleKind kind, String name) {
+    return kind == HandleKind.RESOURCE ? name + "V2" : name;
+  }
+
+  private static Op handle(Flavor flavor, HandleKind kind) {
+    Op.Builder op = Op.define(named(kind, flavor.label));
+    if (flavor == Flavor.LINES) {
+      op.attr(flavor.attr);
+    }
+    op.attr("container: string = ''").attr("shared_name: string = ''");
+    if (flavor == Flavor.RECORDS) {
+      op.attr(flavor.attr);
+    }
+    return op.output("reader_handle: " + kind.type)
+        .stateful()
+        .shape(c -> List.of(kind == HandleKind.REFERENCE ? Shape.of(2) : Shape.scalar()))
+        .kernelPerNode(node -> maker(node, flavor, kind))
+        .noGradient("a handle is not a number")
+        .build();
+  }
+
+  private static Kernel maker(Node node, Flavor flavor, HandleKind kind) {
+    String container = node.stringAttr("container");
+    String name = ResourceHandles.nameOf(node);
+    Function<String, Reader.Source> opener = flavor.opener.apply(node);
+    Consumer<KernelContext> handle = kind.maker(node, flavor.label);
+    return c -> {
+      c.resources()
+          .getOrCreate(container, name, Reader.class, () -> new Reader(flavor.label, opener));
+      handle.accept(c);
+    };
+  }
+
+  private static Op.Builder define(HandleKind kind, String name) {
+    return kind.using(Op.define(named(kind, "Reader" + name)))
+        .input("reader_handle: " + kind.type)
+        .noGradient("what a file holds depends on nothing in the graph");
+  }
+
+  private static Op read(HandleKind kind) {
+    return define(kind, "Read")
+        .input("queue_handle: " + kind.type)
+        .output("key: string")
+        .output("value: string")
+        .shape(c -> List.of(Shape.scalar(), Shape.scalar()))
+        .asyncKernel(
+            node ->
+                Background.of(
+                    c -> {
+                      for (Reader.Record r : records(c, kind, 1)) {
+                        c.output(0, Tensor.scalar(r.key()));
+                        c.output(1, bytes(Shape.scalar(), r.value()));
+                      }
+                    }))
+        .build();
+  }
+
+  private static Op readUpTo(HandleKind kind) {
+    return define(kind, "ReadUpTo")
+        .input("queue_handle: " + kind.type)
+        .input("num_records: int64")
+        .output("keys: string")
+        .output("values: string")
+        .shape(c -> List.of(Shape.of(-1), Shape.of(-1)))
+        .asyncKernel(node -> Background.of(c -> readUpTo(c, kind)))
+        .build();
+  }
+
+  private static void readUpTo(KernelContext c, HandleKind kind) {
+    long n = FileNames.scalar(c, 2).longAt(0);
+    if (n < 1) {
+      throw MillraceException.invalid(
+          "%s '%s': num_records is %d; it must be 1 or more.",
+          c.node().op().name(), c.node().name(), n);
+    }
+    List<Reader.Record> records = records(c, kind, n);
+    if (!records.isEmpty()) {
+      Shape shape = Shape.of(records.size());
+      c.output(0, Tensor.vector(records.stream().map(Reader.Record::key).toArray(String[]::new)));
+      c.output(1, bytes(shape, records.stream().map(Reader.Record::value).toArray()));
+    }
+  }
+
+  private static List<Reader.Record> records(KernelContext c, HandleKind kind, long n) {
+    Queue queue = kind.resource(c, 1, Queue.class);
+    return kind.resource(c, 0, Reader.class).read(c, queue, n);
+  }
+
+  private static Tensor bytes(Shape shape, Object... values) {
+    return Tensor.ofObjects(DType.STRING, shape, values);
+  }
+
+  private static Op count(
+      HandleKind kind, String name, String output, ToLongBiFunction<Reader, KernelContext> what) {
+    return define(kind, name)
+        .output(output + ": int64")
+        .shape(Shapes.scalar())
+        .asyncKernel(
+            node ->
+                Background.of(
+                    c ->
+                        c.allocate(0, Shape.scalar())
+                            .setLong(0, what.applyAsLong(kind.resource(c, Reader.class), c))))
+        .build();
+  }
+
+  private static Op reset(HandleKind kind) {
+    return define(kind, "Reset")
+        .shape(Shapes.none())
+        .asyncKernel(node -> Background.of(c -> kind.resource(c, Reader.class).reset(c)))
+        .build();
+  }
+
+  private static Function<String, Reader.Source> records(Node node) {
+    RecordReader.Compression compression =
+        switch (node.stringAttr("compression_type")) {
+          case "" -> RecordReader.Compression.NONE;
+          case "GZIP" -> RecordReader.Compression.GZIP;
+          case "ZLIB" -> RecordReader.Compression.ZLIB;
+          default ->
+              throw MillraceException.invalid(
+                  "%s '%s': compression_type is '%s'; it must be '', 'GZIP' or 'ZLIB'.",
+                  node.op().name(), node.name(), node.stringAttr("compression_type"));
+        };
+    return work -> {
+      RecordReader in = RecordReader.open(FileNames.path(work), compression);
+      return new Reader.Source() {
+        @Override
+        public Reader.Record next() {
+          String key = work + ":" + in.position();
+          byte[] value = in.next();
+          return value == null ? null : new Reader.Record(key, value);
+        }
+
+        @Override
+        public void close() {
+          in.close();
+        }
+      };
+    };
+  }
+
+  /** A single record; of value null, its name is its value. */
+  private static Reader.Source once(String work, byte[] value) {
+    List<Reader.Record> left = new ArrayList<>();
+    byte[] bytes = value == null ? Tensor.scalar(work).bytesAt(0) : value;
+    left.add(new Reader.Record(work, bytes));
+    return () -> left.isEmpty() ? null : left.removeFirst();
+  }
+}

@@ -1,0 +1,142 @@
+package dev.millrace.ops.io;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.waiting.Background;
+import dev.millrace.storage.ShapeAndSlice;
+import dev.millrace.storage.SliceTableReader;
+import dev.millrace.storage.SliceTableWriter;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Saves tensors in checkpoints of version 1 and restores them: the ops before SaveV2. */
+public final class SliceTables {
+  private static final Op SAVE = save("Save", false);
+  private static final Op SAVE_SLICES = save("SaveSlices", true);
+  private static final Op RESTORE = restore("Restore", false);
+  private static final Op RESTORE_SLICE = restore("RestoreSlice", true);
+
+  static final List<Op> ALL = List.of(SAVE, SAVE_SLICES, RESTORE, RESTORE_SLICE);
+
+  private SliceTables() {}
+
+  private static Op save(String name, boolean slices) {
+    Op.Builder op =
+        Op.define(name)
+            .attr("T: list(type) >= 1")
+            .input("filename: string")
+            .input("tensor_names: string");
+    if (slices) {
+      op.input("shapes_and_slices: string");
+    }
+    return op.input("data: T")
+        .stateful()
+        .shape(Shapes.none())
+        .asyncKernel(node -> Background.of(c -> save(c, slices)))
+        .noGradient("it has no outputs")
+        .build();
+  }
+
+  private static Op restore(String name, boolean slice) {
+    Op.Builder op =
+        Op.define(name)
+            .attr("dt: type")
+            .attr("preferred_shard: int = -1")
+            .input("file_pattern: string")
+            .input("tensor_name: string");
+    if (slice) {
+      op.input("shape_and_slice: string");
+    }
+    return op.output("tensor: dt")
+        .stateful()
+        .shape(c -> List.of(slice ? restoredShape(c) : Shape.unknown()))
+        .asyncKernel(
+            node -> {
+              DType type = node.typeAttr("dt");
+              return Background.of(c -> restore(c, type, slice));
+            })
+        .noGradient("what a file holds depends on nothing in the graph")
+        .build();
+  }
+
+  private static void save(KernelContext c, boolean slices) {
+    int first = slices ? 3 : 2;
+    int n = c.inputCount() - first;
+    for (int i = 1; i < first; i++) {
+      Checkpoints.checkNames(c, i, n);
+    }
+    SliceTableWriter writer = new SliceTableWriter(FileNames.at(c, 0));
+    for (int i = 0; i < n; i++) {
+      c.cancellation().check();
+      String name = c.input(1).stringAt(i);
+      Optional<ShapeAndSlice> part =
+          slices ? ShapeAndSlice.parse(c.input(2).stringAt(i)) : Optional.empty();
+      if (part.isPresent()) {
+        writer.add(name, part.get(), c.input(first + i));
+      } else {
+        writer.add(name, c.input(first + i));
+      }
+    }
+    writer.finish();
+  }
+
+  private static void restore(KernelContext c, DType type, boolean slice) {
+    SliceTableReader reader = new SliceTableReader(files(FileNames.at(c, 0)));
+    String name = FileNames.scalar(c, 1).stringAt(0);
+    DType stored = reader.dtype(name);
+    if (stored != type) {
+      throw MillraceException.invalid(
+          "%s '%s': tensor '%s' is %s in checkpoint '%s', but %s was asked for.",
+          c.node().op().name(), c.node().name(), name, stored, c.input(0).stringAt(0), type);
+    }
+    Optional<ShapeAndSlice> part =
+        slice ? ShapeAndSlice.parse(FileNames.scalar(c, 2).stringAt(0)) : Optional.empty();
+    c.output(0, part.isPresent() ? reader.read(name, part.get()) : reader.read(name));
+  }
+
+  /** The files a pattern matches, in order; wildcards are those of the last part of the path. */
+  private static List<Path> files(Path pattern) {
+    String name = pattern.getFileName() == null ? "" : pattern.getFileName().toString();
+    List<Path> files = new ArrayList<>();
+    if (!name.matches(".*[*?\\[].*")) {
+      if (Files.isRegularFile(pattern)) {
+        files.add(pattern);
+      }
+    } else {
+      Path folder = pattern.toAbsolutePath().getParent();
+      String glob = name.replace("{", "\\{").replace("}", "\\}");
+      try (DirectoryStream<Path> found = Files.newDirectoryStream(folder, glob)) {
+        found.forEach(files::add);
+      } catch (IOException e) {
+        files.clear();
+      }
+      files.sort(null);
+    }
+    if (files.isEmpty()) {
+      throw new MillraceException(
+          Code.NOT_FOUND, "Failed to find any matching files for " + pattern + ".");
+    }
+    return files;
+  }
+
+  private static Shape restoredShape(ShapeContext c) {
+    Tensor slice = c.constant(2);
+    return slice == null || slice.elements() != 1
+        ? Shape.unknown()
+        : ShapeAndSlice.parse(slice.stringAt(0))
+            .map(ShapeAndSlice::sliceShape)
+            .orElse(Shape.unknown());
+  }
+}
