@@ -137,7 +137,10 @@ public final class JobEnd {
     Output queue = queue(Scope.of(graph), index);
     Output next =
         QueueAccess.dequeue(
-                Scope.of(graph).colocatedWith(queue.node()), queue, List.of(DType.STRING))
+                // The name is what the log says this process waits for.
+                Scope.of(graph).colocatedWith(queue.node()).withName("last_word_of_a_worker"),
+                queue,
+                List.of(DType.STRING))
             .output(0);
     Roll roll = new Roll(workers, grace);
     while (true) {
