@@ -22,12 +22,13 @@ final class LocalCluster implements AutoCloseable {
   /** How long they have to save the model when this process is told to end. */
   private static final long SAVE_SECONDS = 60;
 
-  /** How long tasks have to leave by themselves when one of them is done. */
+  /** How long tasks have to leave by themselves when the chief is done. */
   private static final long LEAVE_SECONDS = 120;
 
   private final PrintWriter log;
   private final List<ChildTask> children = new ArrayList<>();
   private final LinkedBlockingQueue<ChildTask> ended = new LinkedBlockingQueue<>();
+  private ChildTask chief;
   private final Thread onExit = new Thread(() -> stopAll(SAVE_SECONDS), "millrace-stop-children");
 
   /**
@@ -43,7 +44,7 @@ final class LocalCluster implements AutoCloseable {
   /**
    * Starts a task.
    *
-   * @param shown whether its standard output is this process' own
+   * @param shown whether its standard output is this process' own: it is the chief
    */
   void start(String name, List<String> args, Map<String, String> environment, boolean shown)
       throws IOException {
@@ -61,6 +62,7 @@ final class LocalCluster implements AutoCloseable {
     synchronized (children) {
       children.add(child);
     }
+    chief = shown ? child : chief;
     child.process().onExit().thenAccept(x -> ended.add(child));
   }
 
@@ -72,11 +74,11 @@ final class LocalCluster implements AutoCloseable {
 
   /**
    * Waits until all tasks have ended; the first that failed ends the others and is reported. Once
-   * one is done the job is, and those that do not leave are named.
+   * the chief is done the job is, and those that do not leave are named.
    */
   void await() throws InterruptedException {
     for (int left = children.size(); left > 0; left--) {
-      boolean done = left < children.size();
+      boolean done = chief != null && !chief.process().isAlive();
       ChildTask child = done ? ended.poll(LEAVE_SECONDS, TimeUnit.SECONDS) : ended.take();
       if (child == null) {
         throw stillThere();
@@ -95,7 +97,7 @@ final class LocalCluster implements AutoCloseable {
     return new MillraceException(
         Code.DEADLINE_EXCEEDED,
         String.format(
-            "%s did not leave within %d s after another task was done, and will be ended. The"
+            "%s did not leave within %d s after the chief was done, and will be ended. The"
                 + " checkpoint is complete; --verbose shows what they say.",
             String.join(", ", names), LEAVE_SECONDS));
   }
