@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,6 +34,16 @@ class TrainMnistTest {
 
   @Test
   void aWholeJobThatIsToldToTerminateSavesAndLeavesNobodyBehind() throws Exception {
+    jobThatEndsBy("sync", ProcessHandle::destroy);
+  }
+
+  @Test
+  void tasksLeaveWithTheProcessThatStartedThemEvenIfItIsKilled() throws Exception {
+    jobThatEndsBy("async", ProcessHandle::destroyForcibly);
+  }
+
+  /** Starts a job, ends the process that started it, and sees that all leave with a save. */
+  private void jobThatEndsBy(String mode, Consumer<ProcessHandle> end) throws Exception {
     try (RunningMillrace job =
         RunningMillrace.startBriefly(
             "train",
@@ -40,38 +51,15 @@ class TrainMnistTest {
             "--model",
             "softmax",
             "--mode",
-            "sync",
+            mode,
             "--steps",
             "1000000",
             "--log-dir",
             folder.toString())) {
       awaitCheckpoint();
       List<ProcessHandle> tasks = job.process().descendants().toList();
-      job.process().toHandle().destroy();
+      end.accept(job.process().toHandle());
       job.awaitExit();
-      for (ProcessHandle task : tasks) {
-        task.onExit().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-      }
-      assertTrue(tasks.size() >= 3, "there were only " + tasks.size() + " tasks");
-      assertTrue(step(CheckpointFolder.latest(folder).orElseThrow()) > 0, job.err());
-    }
-  }
-
-  @Test
-  void tasksLeaveWithTheProcessThatStartedThemEvenIfItIsKilled() throws Exception {
-    try (RunningMillrace job =
-        RunningMillrace.startBriefly(
-            "train",
-            "mnist",
-            "--model",
-            "softmax",
-            "--steps",
-            "1000000",
-            "--log-dir",
-            folder.toString())) {
-      awaitCheckpoint();
-      List<ProcessHandle> tasks = job.process().descendants().toList();
-      job.process().destroyForcibly();
       for (ProcessHandle task : tasks) {
         task.onExit().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
       }

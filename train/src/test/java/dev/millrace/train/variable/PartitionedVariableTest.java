@@ -37,13 +37,12 @@ class PartitionedVariableTest {
   private final Scope scope = Scope.of(new Graph(StandardOps.registry()));
 
   private PartitionedVariable table(int rows, int parts) {
-    return VariableScope.of(scope)
-        .partitioned(
-            "t",
-            DType.FLOAT,
-            Shape.of(rows, 2),
-            Initializers.zeros(),
-            Partitioner.fixedSize(parts, 0));
+    return table(VariableScope.of(scope), rows, parts);
+  }
+
+  private static PartitionedVariable table(VariableScope in, int rows, int parts) {
+    return in.partitioned(
+        "t", DType.FLOAT, Shape.of(rows, 2), Initializers.ones(), Partitioner.fixedSize(parts, 0));
   }
 
   @Test
@@ -67,14 +66,7 @@ class PartitionedVariableTest {
   void rowsAreFoundInWhicheverPartTheyAre() {
     for (Embedding.Spread spread : Embedding.Spread.values()) {
       Scope s = Scope.of(new Graph(StandardOps.registry()));
-      PartitionedVariable t =
-          VariableScope.of(s)
-              .partitioned(
-                  "t",
-                  DType.FLOAT,
-                  Shape.of(7, 2),
-                  Initializers.zeros(),
-                  Partitioner.fixedSize(3, 0));
+      PartitionedVariable t = table(VariableScope.of(s), 7, 3);
       Output ids = Const.of(s, Tensor.of(Shape.of(2, 4), 0L, 1L, 2L, 3L, 4L, 5L, 6L, 0L));
       Output rows = Embedding.lookup(s, t, ids, spread);
       Output loss = Reduction.sumAll(s, Unary.square(s, rows));
@@ -128,14 +120,7 @@ class PartitionedVariableTest {
   private record Squares(Scope scope, PartitionedVariable table, Node train) {
     static Squares of(int parts) {
       Scope s = Scope.of(new Graph(StandardOps.registry()));
-      PartitionedVariable t =
-          VariableScope.of(s)
-              .partitioned(
-                  "t",
-                  DType.FLOAT,
-                  Shape.of(7, 2),
-                  Initializers.ones(),
-                  Partitioner.fixedSize(parts, 0));
+      PartitionedVariable t = PartitionedVariableTest.table(VariableScope.of(s), 7, parts);
       Output loss = Reduction.sumAll(s, Unary.square(s, t.read(s)));
       return new Squares(s, t, new Adam(.1f).minimize(s, loss, null));
     }
@@ -171,24 +156,8 @@ class PartitionedVariableTest {
   void partsAreSharedOnlyAsTheyWereMade() {
     table(5, 2);
     VariableScope shared = VariableScope.of(scope).withReuse(Reuse.EXISTING);
-    assertThrows(
-        MillraceException.class,
-        () ->
-            shared.partitioned(
-                "t",
-                DType.FLOAT,
-                Shape.of(7, 2),
-                Initializers.zeros(),
-                Partitioner.fixedSize(2, 0)));
-    assertThrows(
-        MillraceException.class,
-        () ->
-            shared.partitioned(
-                "other",
-                DType.FLOAT,
-                Shape.of(5, 2),
-                Initializers.zeros(),
-                Partitioner.fixedSize(2, 0)));
+    assertThrows(MillraceException.class, () -> table(shared, 7, 2));
+    assertThrows(MillraceException.class, () -> table(shared.withSubScope("other"), 5, 2));
   }
 
   @Test
