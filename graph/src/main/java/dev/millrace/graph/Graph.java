@@ -180,10 +180,15 @@ public final class Graph {
       shapes = node.op().shapes(new ShapeContext(node));
     } catch (MillraceException e) {
       throw e.withMessage(node.op().name() + " '" + node.name() + "': " + e.getMessage());
+    } catch (ArithmeticException e) {
+      throw MillraceException.invalid(
+          "%s '%s': a size is too large: the shapes of its inputs are %s.",
+          node.op().name(), node.name(), node.inputs());
     }
     if (shapes.size() != node.outputCount()) {
-      throw new IllegalStateException(
-          node + ": " + shapes.size() + " shapes for " + node.outputCount() + " outputs");
+      throw MillraceException.invalid(
+          "%s '%s' has %d outputs, but its attributes tell the shapes of %d.",
+          node.op().name(), node.name(), node.outputCount(), shapes.size());
     }
     for (int i = 0; i < shapes.size(); i++) {
       node.output(i).refineShape(shapes.get(i));

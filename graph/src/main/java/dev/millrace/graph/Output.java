@@ -37,7 +37,7 @@ public final class Output {
   /** The loops and branches in which it is computed. */
   public Region region() {
     return node.op().role() == Op.Role.SWITCH && node.input(1) != null
-        ? node.region().afterSwitch(node.input(1), index)
+        ? node.region().afterSwitch(node, index)
         : node.region();
   }
 

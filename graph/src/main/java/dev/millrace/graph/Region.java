@@ -50,7 +50,7 @@ public record Region(Kind kind, String frame, Output predicate, int side, Region
       deepest = deeper(deepest, c.region());
     }
     return switch (role) {
-      case ENTER -> deepest.part(Kind.LOOP, node.stringAttr("frame_name"), null, 0);
+      case ENTER -> deepest.part(node, Kind.LOOP, node.stringAttr("frame_name"), null, 0);
       case EXIT -> deepest.loop() == null ? TOP : deepest.loop().outer();
       default -> deepest;
     };
@@ -67,18 +67,20 @@ public record Region(Kind kind, String frame, Output predicate, int side, Region
     return common == null ? TOP : common;
   }
 
-  /** The region of output {@code side} of a Switch that is in this one. */
-  Region afterSwitch(Output predicate, int side) {
+  /** The region of output {@code side} of the Switch {@code node}, which is in this one. */
+  Region afterSwitch(Node node, int side) {
+    Output predicate = node.input(1);
     if (predicate.node().op().role() != Op.Role.LOOP_COND) {
-      return part(Kind.BRANCH, null, predicate, side);
+      return part(node, Kind.BRANCH, null, predicate, side);
     }
-    return side == 0 ? this : part(Kind.ROUND, null, predicate, 1);
+    return side == 0 ? this : part(node, Kind.ROUND, null, predicate, 1);
   }
 
-  private Region part(Kind kind, String frame, Output predicate, int side) {
+  private Region part(Node node, Kind kind, String frame, Output predicate, int side) {
     if (depth >= MAX_DEPTH) {
       throw MillraceException.invalid(
-          "Loops and branches are nested more than %d deep.", MAX_DEPTH);
+          "%s '%s': loops and branches are nested more than %d deep.",
+          node.op().name(), node.name(), MAX_DEPTH);
     }
     return new Region(kind, frame, predicate, side, this, depth + 1);
   }

@@ -124,7 +124,7 @@ final class FunctionBody {
     if (argument != null) {
       return argument;
     }
-    String[] parts = edge.split(":");
+    String[] parts = edge.split(":", -1);
     NodeDef source = byName.get(parts[0]);
     if (source == null) {
       throw MillraceException.invalid(

@@ -120,7 +120,16 @@ final class FunctionLowering {
   }
 
   private static List<DataType> types(NodeDef n, String name) {
-    return attr(n, name).getList().getTypeList();
+    return known(n, attr(n, name).getList().getTypeList());
+  }
+
+  private static List<DataType> known(NodeDef n, List<DataType> types) {
+    if (types.contains(DataType.UNRECOGNIZED)) {
+      throw MillraceException.invalid(
+          "%s '%s' has an argument or result of a type that is not known here.",
+          n.getOp(), n.getName());
+    }
+    return types;
   }
 
   private static void checkCount(NodeDef n, String what, int found, int needed) {
@@ -281,7 +290,7 @@ final class FunctionLowering {
     FunctionBody signature = new FunctionBody(function(n, name), attrs, registry, functions);
     List<DataType> types =
         IntStream.range(0, body.results.size()).mapToObj(signature::resultType).toList();
-    leave(n, types, body.results, body.effects);
+    leave(n, known(n, types), body.results, body.effects);
     return !body.effects.isEmpty();
   }
 

@@ -18,8 +18,10 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Graphs as GraphDefs. */
 public final class GraphCodec {
@@ -234,13 +236,8 @@ public final class GraphCodec {
       Edge e = p.inputs.get(k);
       inputs.add(p.open.contains(k) ? null : graph.node(e.node).output(e.output));
     }
-    List<Node> controls = new ArrayList<>();
-    for (String c : p.controls) {
-      Node node = graph.node(c);
-      if (!controls.contains(node)) {
-        controls.add(node);
-      }
-    }
+    Set<Node> controls = new LinkedHashSet<>();
+    p.controls.forEach(c -> controls.add(graph.node(c)));
     Map<String, AttrValue> attrs = new LinkedHashMap<>();
     p.def
         .getAttrMap()
@@ -258,6 +255,6 @@ public final class GraphCodec {
                     "Node '" + p.def.getName() + "', attribute '" + k + "': " + e.getMessage());
               }
             });
-    graph.add(p.def.getName(), p.op, p.def.getDevice(), attrs, inputs, controls);
+    graph.add(p.def.getName(), p.op, p.def.getDevice(), attrs, inputs, List.copyOf(controls));
   }
 }

@@ -76,6 +76,17 @@ class FunctionLoweringTest {
   private static final FunctionDef TWICE =
       function("twice", "sum:z:0", node("sum", "AddV2", "a", "a"));
 
+  /** A graph that calls a function that calls another. */
+  static GraphDef sample() {
+    FunctionDef four =
+        function(
+            "four",
+            "second:r:0",
+            call("first", "twice", "a"),
+            call("second", "twice", "first:r:0"));
+    return graph(List.of(TWICE, four), X, call("y", "four", "x"));
+  }
+
   @Test
   void aCallBecomesItsBodyAndKeepsItsName() {
     Graph g = StandardOps.newGraph();

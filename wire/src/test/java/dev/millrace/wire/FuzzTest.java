@@ -36,6 +36,7 @@ class FuzzTest {
   }
 
   private static void fuzz(List<byte[]> samples, Reader reader) {
+    System.out.println("messages from -Dmillrace.seed=" + SEED + " on");
     long end = System.nanoTime() + NANOS;
     int count = 0;
     for (long seed = SEED; System.nanoTime() < end; seed++) {
@@ -87,7 +88,9 @@ class FuzzTest {
   @Test
   void damagedGraphsAreUnderstoodOrRefused() {
     fuzz(
-        List.of(GraphCodec.encode(GraphCodecTest.sample()).toByteArray()),
+        List.of(
+            GraphCodec.encode(GraphCodecTest.sample()).toByteArray(),
+            FunctionLoweringTest.sample().toByteArray()),
         message -> {
           Graph g = StandardOps.newGraph();
           GraphCodec.parseInto(message, g);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
@@ -24,6 +25,7 @@ import dev.millrace.proto.NodeDef;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -192,6 +194,39 @@ class GraphCodecTest {
         List.of("MatMul 'y'", "[2,3]"),
         matrix,
         typed("y", "MatMul", "x", "x"));
+  }
+
+  @Test
+  void aListThatIsTooLongIsRefused() {
+    NodeDef split =
+        node("s", "Split", "d", "x")
+            .putAttr("T", AttrValue.newBuilder().setType(DataType.DT_FLOAT).build())
+            .putAttr("num_split", AttrValue.newBuilder().setI(1L << 31).build())
+            .build();
+    refused(
+        Code.INVALID_ARGUMENT,
+        List.of("Split 's'", "'num_split' is 2147483648", "65536"),
+        placeholder("x", DataType.DT_FLOAT),
+        placeholder("d", DataType.DT_INT32),
+        split);
+  }
+
+  @Test
+  void loopsNestedWithoutEndAreRefused() {
+    List<NodeDef> nodes = new ArrayList<>(List.of(placeholder("x", DataType.DT_FLOAT)));
+    String last = "x";
+    for (int i = 0; i < 20_000; i++) {
+      nodes.add(
+          node("e" + i, "Enter", last)
+              .putAttr("T", AttrValue.newBuilder().setType(DataType.DT_FLOAT).build())
+              .putAttr(
+                  "frame_name",
+                  AttrValue.newBuilder().setS(ByteString.copyFromUtf8("f" + i)).build())
+              .build());
+      last = "e" + i;
+    }
+    refused(
+        Code.INVALID_ARGUMENT, List.of("Enter 'e10000'", "nested"), nodes.toArray(NodeDef[]::new));
   }
 
   @Test

@@ -11,8 +11,14 @@ import dev.millrace.cluster.TaskId;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.gradient.Gradients;
 import dev.millrace.ops.StandardOps;
+import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.flow.Conditional;
+import dev.millrace.ops.flow.WhileLoop;
+import dev.millrace.ops.math.Arithmetic;
+import dev.millrace.ops.math.Comparisons;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
@@ -66,6 +72,45 @@ class ComingFromTfTrainTest {
       try (server) {
         assertEquals("grpc://" + workerHosts, server.target());
       }
+    }
+  }
+
+  @Test
+  void loopsAndBranchesHaveGradients() {
+    Scope scope = Scope.of(StandardOps.newGraph());
+    Output n = Const.of(scope, 3);
+    Output x = Const.of(scope, -2f);
+    // sample flow
+    Output y =
+        WhileLoop.of(
+                scope,
+                List.of(Const.of(scope, 0), x),
+                (s, v) -> Comparisons.less(s, v.get(0), n),
+                (s, v) ->
+                    List.of(
+                        Arithmetic.add(s, v.get(0), Const.of(s, 1)),
+                        s.node("Sin").input(Arithmetic.mul(s, v.get(1), x)).add().output()))
+            .get(1);
+    Output negative = Comparisons.less(scope, y, Const.of(scope, 0f));
+    Output z =
+        Conditional.of(
+                scope,
+                negative,
+                List.of(y, x),
+                (s, in) -> List.of(Arithmetic.mul(s, in.get(0), in.get(0))),
+                (s, in) -> List.of(in.get(1)))
+            .getFirst();
+    Output dx = Gradients.dense(scope, Gradients.of(scope, List.of(z), List.of(x)).getFirst());
+    // end
+    double v = -2;
+    double dv = 1;
+    for (int i = 0; i < 3; i++) {
+      dv = Math.cos(v * -2) * (dv * -2 + v);
+      v = Math.sin(v * -2);
+    }
+    try (LocalSession session = new LocalSession(scope.graph())) {
+      assertEquals(v, session.fetch(y).floatValue(), 1e-5);
+      assertEquals(v < 0 ? 2 * v * dv : 1, session.fetch(dx).floatValue(), 1e-4);
     }
   }
 

@@ -18,6 +18,9 @@ import java.util.function.Function;
  * shapes, what it computes, and what its gradient is. Immutable; made with {@link #define}.
  */
 public final class Op {
+  /** The most tensors that an argument or result may be made of. */
+  private static final int MAX_COUNT = 1 << 16;
+
   /** How the executor treats a node, for the few ops that are not simply run on their inputs. */
   public enum Role {
     /** Runs once all inputs are there and alive. */
@@ -57,7 +60,10 @@ public final class Op {
     /** How many tensors this argument stands for under these attributes. */
     public int count(Map<String, AttrValue> attrs) {
       if (numberAttr != null) {
-        return attrs.get(numberAttr) instanceof AttrValue.Int i ? Math.toIntExact(i.value()) : 0;
+        // More than that is refused with the attribute's name, once there is a node to name.
+        return attrs.get(numberAttr) instanceof AttrValue.Int i
+            ? Math.clamp(i.value(), 0, MAX_COUNT)
+            : 0;
       }
       if (typeListAttr != null) {
         return attrs.get(typeListAttr) instanceof AttrValue.Many m ? m.values().size() : 0;
@@ -242,7 +248,20 @@ public final class Op {
         }
       }
     }
+    inputs.forEach(arg -> checkCount(node, arg, all));
+    outputs.forEach(arg -> checkCount(node, arg, all));
     return all;
+  }
+
+  /** A few bytes of a damaged graph must not ask for millions of edges. */
+  private void checkCount(String node, Arg arg, Map<String, AttrValue> attrs) {
+    if (arg.numberAttr() != null
+        && attrs.get(arg.numberAttr()) instanceof AttrValue.Int n
+        && (n.value() < 0 || n.value() > MAX_COUNT)) {
+      throw MillraceException.invalid(
+          "%s '%s': attribute '%s' is %d; '%s' may have 0 to %d tensors.",
+          name, node, arg.numberAttr(), n.value(), arg.name(), MAX_COUNT);
+    }
   }
 
   /** Checks number and types of the inputs of node {@code node}; null inputs are skipped. */

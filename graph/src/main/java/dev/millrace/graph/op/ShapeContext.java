@@ -8,6 +8,9 @@ import dev.millrace.tensor.Tensor;
 
 /** What a shape function may ask about the node whose output shapes it works out. */
 public final class ShapeContext {
+  /** The most dimensions a tensor of TensorFlow has. */
+  private static final int MAX_RANK = 254;
+
   private final Node node;
 
   public ShapeContext(Node node) {
@@ -44,9 +47,16 @@ public final class ShapeContext {
     if (s != null) {
       return s;
     }
-    return in.shape().rank() == 1 && in.shape().dim(0) >= 0
-        ? Shape.unknownOfRank(Math.toIntExact(in.shape().dim(0)))
-        : Shape.unknown();
+    if (in.shape().rank() != 1 || in.shape().dim(0) < 0) {
+      return Shape.unknown();
+    }
+    long rank = in.shape().dim(0);
+    if (rank > MAX_RANK) {
+      throw MillraceException.invalid(
+          "input %d ('%s') would be a shape of %d dimensions; there may be %d.",
+          i, in.name(), rank, MAX_RANK);
+    }
+    return Shape.unknownOfRank((int) rank);
   }
 
   /** The shape of input {@code i}, which must have this rank. */

@@ -46,7 +46,12 @@ public final class SegmentSum {
           .shape(
               c -> {
                 c.inputOfRank(1, 1);
-                return List.of(c.input(0).withDim(0, Shape.UNKNOWN));
+                Shape data = c.input(0);
+                if (data.isScalar()) {
+                  throw MillraceException.invalid(
+                      "input 0 ('%s') must have rows; it is a scalar.", c.node().input(0).name());
+                }
+                return List.of(data.withDim(0, Shape.UNKNOWN));
               })
           .kernelPerNode(node -> kernel(node, SegmentSum::sorted))
           .gradient(g -> g.dx(0, Gather.of(g.scope(), g.dy(), g.input(1))))
