@@ -7,16 +7,23 @@ import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.ServerDef;
 import java.io.IOException;
+import java.util.List;
 
 /** A Millrace server in a process of its own. */
 public final class MillraceServer extends ServerProcess {
-  private MillraceServer(ServerDef definition) {
-    super("millrace", Main.class, definition);
+  private MillraceServer(ServerDef definition, List<String> options) {
+    super("millrace", options, Main.class, definition);
   }
 
   /** Starts a task of the cluster. It listens when this returns. */
   public static MillraceServer start(LoopbackCluster cluster, String job, int task) {
-    return new MillraceServer(cluster.server(job, task, ConfigProto.getDefaultInstance()));
+    return start(cluster, job, task, List.of());
+  }
+
+  /** The same in a virtual machine with these options. */
+  public static MillraceServer start(
+      LoopbackCluster cluster, String job, int task, List<String> options) {
+    return new MillraceServer(cluster.server(job, task, ConfigProto.getDefaultInstance()), options);
   }
 
   /** Starts a server in this very process. */

@@ -20,11 +20,14 @@ public abstract sealed class ServerProcess implements AutoCloseable
   private final ChildProcess process;
   private final String target;
 
-  /** Starts {@code main}, which {@link #serve serves}. It listens when this returns. */
-  ServerProcess(String kind, Class<?> main, ServerDef definition) {
+  /**
+   * Starts {@code main}, which {@link #serve serves}, in a virtual machine with these options. It
+   * listens when this returns.
+   */
+  ServerProcess(String kind, List<String> options, Class<?> main, ServerDef definition) {
     String name = kind + " " + definition.getJobName() + "/" + definition.getTaskIndex();
     String encoded = Base64.getEncoder().encodeToString(definition.toByteArray());
-    process = ChildProcess.start(name, main, List.of(encoded));
+    process = ChildProcess.start(name, options, main, List.of(encoded));
     try {
       target = process.receive(START);
     } catch (RuntimeException | Error e) {

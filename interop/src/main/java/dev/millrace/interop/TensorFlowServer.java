@@ -3,11 +3,12 @@ package dev.millrace.interop;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.ServerDef;
 import java.io.IOException;
+import java.util.List;
 
 /** A real TensorFlow C++ server in a process of its own. */
 public final class TensorFlowServer extends ServerProcess {
   private TensorFlowServer(ServerDef definition) {
-    super("tensorflow", Main.class, definition);
+    super("tensorflow", List.of(), Main.class, definition);
   }
 
   /** Starts a task of the cluster. It listens when this returns. */
