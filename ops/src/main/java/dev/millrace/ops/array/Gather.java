@@ -67,6 +67,10 @@ public final class Gather {
       return List.of(Shape.unknown());
     }
     int batch = batchDims(indices, c.node().longAttr("batch_dims"));
+    if (axis == null && params.rank() == 0) {
+      throw MillraceException.invalid(
+          "input 0 ('%s') must have rows; it is a scalar.", c.node().input(0).name());
+    }
     if (axis == null) {
       return List.of(Shape.unknownOfRank(params.rank() - 1 + indices.rank() - batch));
     }

@@ -29,6 +29,11 @@ final class Reader implements Resources.Resource {
     /** The next record, or null at the end. */
     Record next();
 
+    /** Whether it is known already that there is no other. */
+    default boolean isAtEnd() {
+      return false;
+    }
+
     @Override
     default void close() {}
   }
@@ -77,7 +82,8 @@ final class Reader implements Resources.Resource {
         if (next != null) {
           records.add(next);
           produced++;
-        } else {
+        }
+        if (next == null || current.isAtEnd()) {
           closeCurrent();
           completed++;
           if (!records.isEmpty()) {

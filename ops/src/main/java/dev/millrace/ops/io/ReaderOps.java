@@ -7,16 +7,13 @@ import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.ops.queue.Queue;
-import dev.millrace.ops.state.HandleKind;
 import dev.millrace.ops.state.ResourceHandles;
 import dev.millrace.ops.waiting.Background;
 import dev.millrace.storage.RecordReader;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.ToLongBiFunction;
 import java.util.stream.Stream;
@@ -48,28 +45,20 @@ final class ReaderOps {
   }
 
   static final List<Op> ALL =
-      Stream.of(HandleKind.values())
-          .flatMap(
-              kind ->
-                  Stream.concat(
-                      Stream.of(Flavor.values()).map(f -> handle(f, kind)),
-                      Stream.of(
-                          read(kind),
-                          readUpTo(kind),
-                          count(kind, "NumRecordsProduced", "records_produced", Reader::produced),
-                          count(
-                              kind, "NumWorkUnitsCompleted", "units_completed", Reader::completed),
-                          reset(kind))))
+      Stream.concat(
+              Stream.of(Flavor.values()).map(ReaderOps::handle),
+              Stream.of(
+                  read(),
+                  readUpTo(),
+                  count("NumRecordsProduced", "records_produced", Reader::produced),
+                  count("NumWorkUnitsCompleted", "units_completed", Reader::completed),
+                  reset()))
           .toList();
 
   private ReaderOps() {}
 
-  private static String named(HandleKind kind, String name) {
-    return kind == HandleKind.RESOURCE ? name + "V2" : name;
-  }
-
-  private static Op handle(Flavor flavor, HandleKind kind) {
-    Op.Builder op = Op.define(named(kind, flavor.label));
+  private static Op handle(Flavor flavor) {
+    Op.Builder op = Op.define(flavor.label + "V2");
     if (flavor == Flavor.LINES) {
       op.attr(flavor.attr);
     }
@@ -77,35 +66,36 @@ final class ReaderOps {
     if (flavor == Flavor.RECORDS) {
       op.attr(flavor.attr);
     }
-    return op.output("reader_handle: " + kind.type)
+    return op.output("reader_handle: resource")
         .stateful()
-        .shape(c -> List.of(kind == HandleKind.REFERENCE ? Shape.of(2) : Shape.scalar()))
-        .kernelPerNode(node -> maker(node, flavor, kind))
+        .shape(Shapes.scalar())
+        .kernelPerNode(node -> maker(node, flavor))
         .noGradient("a handle is not a number")
         .build();
   }
 
-  private static Kernel maker(Node node, Flavor flavor, HandleKind kind) {
+  private static Kernel maker(Node node, Flavor flavor) {
     String container = node.stringAttr("container");
     String name = ResourceHandles.nameOf(node);
     Function<String, Reader.Source> opener = flavor.opener.apply(node);
-    Consumer<KernelContext> handle = kind.maker(node, flavor.label);
+    Tensor handle = ResourceHandles.of(node, flavor.label);
     return c -> {
       c.resources()
           .getOrCreate(container, name, Reader.class, () -> new Reader(flavor.label, opener));
-      handle.accept(c);
+      c.output(0, handle);
     };
   }
 
-  private static Op.Builder define(HandleKind kind, String name) {
-    return kind.using(Op.define(named(kind, "Reader" + name)))
-        .input("reader_handle: " + kind.type)
+  private static Op.Builder define(String name) {
+    return Op.define("Reader" + name + "V2")
+        .stateful()
+        .input("reader_handle: resource")
         .noGradient("what a file holds depends on nothing in the graph");
   }
 
-  private static Op read(HandleKind kind) {
-    return define(kind, "Read")
-        .input("queue_handle: " + kind.type)
+  private static Op read() {
+    return define("Read")
+        .input("queue_handle: resource")
         .output("key: string")
         .output("value: string")
         .shape(c -> List.of(Shape.scalar(), Shape.scalar()))
@@ -113,7 +103,7 @@ final class ReaderOps {
             node ->
                 Background.of(
                     c -> {
-                      for (Reader.Record r : records(c, kind, 1)) {
+                      for (Reader.Record r : records(c, 1)) {
                         c.output(0, Tensor.scalar(r.key()));
                         c.output(1, bytes(Shape.scalar(), r.value()));
                       }
@@ -121,25 +111,25 @@ final class ReaderOps {
         .build();
   }
 
-  private static Op readUpTo(HandleKind kind) {
-    return define(kind, "ReadUpTo")
-        .input("queue_handle: " + kind.type)
+  private static Op readUpTo() {
+    return define("ReadUpTo")
+        .input("queue_handle: resource")
         .input("num_records: int64")
         .output("keys: string")
         .output("values: string")
         .shape(c -> List.of(Shape.of(-1), Shape.of(-1)))
-        .asyncKernel(node -> Background.of(c -> readUpTo(c, kind)))
+        .asyncKernel(node -> Background.of(c -> readUpTo(c)))
         .build();
   }
 
-  private static void readUpTo(KernelContext c, HandleKind kind) {
+  private static void readUpTo(KernelContext c) {
     long n = FileNames.scalar(c, 2).longAt(0);
     if (n < 1) {
       throw MillraceException.invalid(
           "%s '%s': num_records is %d; it must be 1 or more.",
           c.node().op().name(), c.node().name(), n);
     }
-    List<Reader.Record> records = records(c, kind, n);
+    List<Reader.Record> records = records(c, n);
     if (!records.isEmpty()) {
       Shape shape = Shape.of(records.size());
       c.output(0, Tensor.vector(records.stream().map(Reader.Record::key).toArray(String[]::new)));
@@ -147,9 +137,13 @@ final class ReaderOps {
     }
   }
 
-  private static List<Reader.Record> records(KernelContext c, HandleKind kind, long n) {
-    Queue queue = kind.resource(c, 1, Queue.class);
-    return kind.resource(c, 0, Reader.class).read(c, queue, n);
+  private static List<Reader.Record> records(KernelContext c, long n) {
+    Queue queue = ResourceHandles.resource(c, 1, Queue.class);
+    return reader(c).read(c, queue, n);
+  }
+
+  private static Reader reader(KernelContext c) {
+    return ResourceHandles.resource(c, 0, Reader.class);
   }
 
   private static Tensor bytes(Shape shape, Object... values) {
@@ -157,23 +151,21 @@ final class ReaderOps {
   }
 
   private static Op count(
-      HandleKind kind, String name, String output, ToLongBiFunction<Reader, KernelContext> what) {
-    return define(kind, name)
+      String name, String output, ToLongBiFunction<Reader, KernelContext> what) {
+    return define(name)
         .output(output + ": int64")
         .shape(Shapes.scalar())
         .asyncKernel(
             node ->
                 Background.of(
-                    c ->
-                        c.allocate(0, Shape.scalar())
-                            .setLong(0, what.applyAsLong(kind.resource(c, Reader.class), c))))
+                    c -> c.allocate(0, Shape.scalar()).setLong(0, what.applyAsLong(reader(c), c))))
         .build();
   }
 
-  private static Op reset(HandleKind kind) {
-    return define(kind, "Reset")
+  private static Op reset() {
+    return define("Reset")
         .shape(Shapes.none())
-        .asyncKernel(node -> Background.of(c -> kind.resource(c, Reader.class).reset(c)))
+        .asyncKernel(node -> Background.of(c -> reader(c).reset(c)))
         .build();
   }
 
@@ -208,9 +200,20 @@ final class ReaderOps {
 
   /** A single record; of value null, its name is its value. */
   private static Reader.Source once(String work, byte[] value) {
-    List<Reader.Record> left = new ArrayList<>();
     byte[] bytes = value == null ? Tensor.scalar(work).bytesAt(0) : value;
-    left.add(new Reader.Record(work, bytes));
-    return () -> left.isEmpty() ? null : left.removeFirst();
+    return new Reader.Source() {
+      private boolean given;
+
+      @Override
+      public Reader.Record next() {
+        given = true;
+        return new Reader.Record(work, bytes);
+      }
+
+      @Override
+      public boolean isAtEnd() {
+        return given;
+      }
+    };
   }
 }

@@ -32,8 +32,8 @@ public enum HandleKind {
     }
 
     @Override
-    public <T extends Resources.Resource> T resource(KernelContext c, int i, Class<T> type) {
-      Tensor t = c.input(i);
+    public <T extends Resources.Resource> T resource(KernelContext c, Class<T> type) {
+      Tensor t = c.input(0);
       if (t.elements() != 2) {
         throw MillraceException.invalid(
             "%s '%s': the handle must have two strings, container and name; it is %s.",
@@ -64,8 +64,8 @@ public enum HandleKind {
     }
 
     @Override
-    public <T extends Resources.Resource> T resource(KernelContext c, int i, Class<T> type) {
-      return ResourceHandles.resource(c, i, type);
+    public <T extends Resources.Resource> T resource(KernelContext c, Class<T> type) {
+      return ResourceHandles.resource(c, 0, type);
     }
   };
 
@@ -82,11 +82,6 @@ public enum HandleKind {
   /** Gives output 0 of {@code node} the handle of its resource, in every step. */
   public abstract Consumer<KernelContext> maker(Node node, String kind);
 
-  /** The resource whose handle is input {@code i}. */
-  public abstract <T extends Resources.Resource> T resource(KernelContext c, int i, Class<T> type);
-
   /** The resource whose handle is input 0. */
-  public final <T extends Resources.Resource> T resource(KernelContext c, Class<T> type) {
-    return resource(c, 0, type);
-  }
+  public abstract <T extends Resources.Resource> T resource(KernelContext c, Class<T> type);
 }
