@@ -14,6 +14,7 @@ import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.buffer.Unpooled;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandler;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
+import io.grpc.netty.shaded.io.netty.channel.ChannelPromise;
 import io.grpc.netty.shaded.io.netty.channel.unix.UnixChannel;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionEncoder;
@@ -48,6 +49,7 @@ final class TensorStreams extends Http2FrameListenerDecorator {
   private static final AsciiString POST = AsciiString.of("POST");
   private static final AsciiString CONTENT_TYPE = AsciiString.of("content-type");
   private static final AsciiString GRPC = AsciiString.of("application/grpc");
+  private static final int PIECE_BYTES = 1 << 20;
   private static final int LONGEST_REQUEST = 64 << 10;
 
   private final GrpcHttp2ConnectionHandler handler;
@@ -56,6 +58,8 @@ final class TensorStreams extends Http2FrameListenerDecorator {
 
   /** What has come of the requests that are not complete yet, by stream. */
   private final Map<Integer, ByteArrayOutputStream> requests = new HashMap<>();
+
+  private final StalledReader stalls = new StalledReader();
 
   private TensorStreams(
       GrpcHttp2ConnectionHandler handler, Http2FrameListener others, Source source) {
@@ -253,13 +257,23 @@ final class TensorStreams extends Http2FrameListenerDecorator {
     if (t != null && t.byteSize() == 0) {
       t.release();
     } else if (t != null) {
-      ByteBuf elements = Unpooled.wrappedBuffer(t.data().asByteBuffer());
-      encoder.writeData(
-          ctx, stream, elements, 0, false, ctx.newPromise().addListener(done -> t.release()));
+      writeElements(ctx, stream, t);
     }
     Http2Headers trailers = new DefaultHttp2Headers().set("grpc-status", "0");
     encoder.writeHeaders(ctx, stream, trailers, 0, true, ctx.newPromise());
     ctx.channel().flush();
+  }
+
+  /** In pieces, each of which shows as it leaves that the other side still reads. */
+  private void writeElements(ChannelHandlerContext ctx, int stream, Tensor t) {
+    ByteBuf all = new TensorBytes(ctx.alloc(), t);
+    for (int n = 0; all.isReadable(); all.skipBytes(n)) {
+      n = Math.min(PIECE_BYTES, all.readableBytes());
+      stalls.begins(ctx);
+      ChannelPromise left = ctx.newPromise().addListener(done -> stalls.ended());
+      encoder.writeData(ctx, stream, all.retainedSlice(all.readerIndex(), n), 0, false, left);
+    }
+    all.release();
   }
 
   private void fail(ChannelHandlerContext ctx, int stream, MillraceException cause) {
