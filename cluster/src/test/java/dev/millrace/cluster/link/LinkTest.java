@@ -268,6 +268,7 @@ class LinkTest {
   @ValueSource(booleans = {false})
   void whoeverHasNoTicketIsSentAway(boolean withinHost) throws Exception {
     connect(withinHost);
+    there.linked.get(20, TimeUnit.SECONDS);
     for (byte[] hello : List.of(new byte[100], "GET / HTTP/1.1\r\n\r\n........".getBytes())) {
       try (Socket s = new Socket(InetAddress.getLoopbackAddress(), theirs.port())) {
         s.setSoTimeout(20_000);
