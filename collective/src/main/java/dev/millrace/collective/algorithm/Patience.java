@@ -18,6 +18,9 @@ final class Patience {
    */
   private static final long SPIN_NANOS = 50_000;
 
+  /** Looks at other ranks that are not even timed: in shared memory they answer within these. */
+  private static final int FEW_SPINS = 64;
+
   private static final int FEW_YIELDS = 5;
   private static final long SLEEP_NANOS = 5_000_000;
 
@@ -32,6 +35,7 @@ final class Patience {
 
   private final Peers peers;
   private final long timeoutNanos;
+  private final int fewSpins;
   private final long spinNanos;
   private final long yieldNanos;
   private int idle;
@@ -40,6 +44,7 @@ final class Patience {
   Patience(Peers peers, Duration timeout) {
     this.peers = peers;
     this.timeoutNanos = timeout.toNanos();
+    this.fewSpins = peers.idling() == Idling.SPIN ? FEW_SPINS : 0;
     this.spinNanos = peers.idling() == Idling.SPIN ? SPIN_NANOS : 0;
     this.yieldNanos = peers.idling() == Idling.SLEEP ? 0 : YIELD_NANOS;
   }
@@ -51,8 +56,13 @@ final class Patience {
 
   /** Nothing moved. Returns after a moment, or throws the job's failure or that of this wait. */
   void pause(Stage stage) {
+    int round = idle++;
+    if (round < fewSpins) {
+      Thread.onSpinWait();
+      return;
+    }
     long now = System.nanoTime();
-    if (idle++ == 0) {
+    if (round == fewSpins) {
       idleSinceNanos = now;
     }
     long waited = now - idleSinceNanos;
@@ -61,7 +71,7 @@ final class Patience {
       return;
     }
     check(stage, waited);
-    if (waited < yieldNanos || idle <= FEW_YIELDS) {
+    if (waited < yieldNanos || round < fewSpins + FEW_YIELDS) {
       Thread.yield();
     } else {
       peers.park(SLEEP_NANOS);
