@@ -8,7 +8,8 @@ import java.lang.foreign.MemorySegment;
 /**
  * A convolution of floats with what a layer does to its output: a bias, a relu and pooling, each if
  * so wished. Images are taken a few at a time, a <em>lot</em>, and what follows the convolution is
- * done while they are in the cache. So is what comes before its gradients.
+ * done while they are in the cache. So is what comes before its gradients, unless {@link
+ * PooledConv} has less to do for them.
  *
  * <p>The batch is cut into pieces of several lots, more than there are threads, so that one that is
  * held up does not hold up all. Lots are equal but for what is left over, a piece of its own.
@@ -79,6 +80,19 @@ public record ConvLayer(Conv2D conv, boolean relu, ImagePool pool) {
       MemorySegment filterGradient,
       MemorySegment biasGradient) {
     conv.checkSizes(input, filterGradient, output);
+    PooledConv pooledConv = new PooledConv(conv, pool);
+    if (pooledConv.isWorthIt()) {
+      pooledConv.backward(
+          input,
+          filter,
+          output,
+          pooled,
+          pooledGradient,
+          inputGradient,
+          filterGradient,
+          biasGradient);
+      return;
+    }
     Cut cut = cut();
     int pieces = cut.pieces();
     long biasBytes = 4L * conv.filters();

@@ -37,13 +37,13 @@ public record ImagePool(
   }
 
   /** A window at one of its places: the part of it that lies in the image. */
-  private record Place(int firstRow, int lastRow, int firstColumn, int lastColumn) {
+  record Place(int firstRow, int lastRow, int firstColumn, int lastColumn) {
     int count() {
       return (lastRow - firstRow) * (lastColumn - firstColumn);
     }
   }
 
-  private Place place(int i, int j) {
+  Place place(int i, int j) {
     int down = i * rows.stride() - rows.before();
     int right = j * columns.stride() - columns.before();
     return new Place(

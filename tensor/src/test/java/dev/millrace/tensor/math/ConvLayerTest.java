@@ -49,6 +49,33 @@ class ConvLayerTest {
     check(layer(2, 7, 4, 48, Window.same(7, 2, 2, 1)));
   }
 
+  /** Windows that tile, overlap, leave a rest; strips that the loop takes whole and in parts. */
+  @Test
+  void gradientsOfTheLargestAloneAreThoseOfAll() {
+    for (int t : new int[] {1, 3}) {
+      Parallel.setThreads(t);
+      checkSparse(layer(9, 14, 32, 64, TWO));
+      checkSparse(layer(2, 12, 32, 16, Window.same(12, 3, 2, 1)));
+      checkSparse(layer(3, 9, 96, 32, TWO));
+      checkSparse(layer(2, 28, 32, 16, Window.valid(3, 3, 1)));
+    }
+  }
+
+  private void checkSparse(ConvLayer layer) {
+    assertTrue(isSparse(layer));
+    check(layer);
+  }
+
+  @Test
+  void whereTheLargestAreManyAllIsComputed() {
+    assertFalse(isSparse(layer(2, 9, 32, 16, Window.same(9, 2, 1, 1))));
+    assertFalse(isSparse(layer(2, 8, 2, 16, TWO)));
+  }
+
+  private static boolean isSparse(ConvLayer layer) {
+    return new PooledConv(layer.conv(), layer.pool()).isWorthIt();
+  }
+
   @Test
   void whatIsNotANumberStaysSo() {
     ConvLayer layer = layer(2, 4, 1, 16, TWO);
