@@ -57,6 +57,12 @@ record PooledConv(Conv2D conv, ImagePool pool) {
   /** Where a strip begins is an int. */
   private static final long MAX_IMAGE = 1 << 30;
 
+  /** Bytes of a filter that stays in the second cache while images go by. */
+  private static final long MAX_FILTER = 512 << 10;
+
+  /** Entries of a list that are worth fetching a strip and putting it back. */
+  private static final int MIN_ENTRIES = 8;
+
   /** One output in so many must have a gradient at most, else all are computed. */
   private static final int SPARSE = 4;
 
@@ -71,6 +77,8 @@ record PooledConv(Conv2D conv, ImagePool pool) {
         && conv.channels() % FloatTile.INSTANCE.lanes() == 0
         && vectors() >= MIN_VECTORS
         && imageBytes() <= MAX_IMAGE
+        && 4 * conv.filterElements() <= MAX_FILTER
+        && bandRows() * pool.outputWidth() >= MIN_ENTRIES
         && SPARSE * windows() <= (long) conv.outputHeight() * conv.outputWidth();
   }
 
