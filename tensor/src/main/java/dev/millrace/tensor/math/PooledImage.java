@@ -144,16 +144,15 @@ final class PooledImage implements AutoCloseable {
 
   /**
    * Finds, for a vector of filters, where the first largest output of a window is. What is found is
-   * taken out by a NaN, which equals nothing; masks that live longer than a round would be slow.
+   * taken out by a NaN, which equals nothing. The loop carries two vectors and no mask: more would
+   * be boxed. Places are ints in the bits of floats, so those found are not negative.
    */
   private void find(
       int i, int j, int filter, MemorySegment y, MemorySegment best, MemorySegment dBest, long at) {
     ImagePool.Place window = pool.place(i, j);
     FloatVector largest = FloatVector.fromMemorySegment(S, best, at, LE);
-    FloatVector g = FloatVector.fromMemorySegment(S, dBest, at, LE);
     FloatVector wanted = largest.blend(Float.NaN, largest.compare(VectorOperators.LE, 0f));
-    FloatVector gradients = FloatVector.zero(S);
-    FloatVector where = FloatVector.zero(S);
+    FloatVector where = FloatVector.broadcast(S, -1f);
     for (int r = window.firstRow(); r < window.lastRow(); r++) {
       for (int c = window.firstColumn(); c < window.lastColumn(); c++) {
         int place = r * outputWidth + c;
@@ -161,15 +160,16 @@ final class PooledImage implements AutoCloseable {
         VectorMask<Float> here =
             FloatVector.fromMemorySegment(S, y, outputAt, LE).compare(VectorOperators.EQ, wanted);
         where = where.blend(Float.intBitsToFloat(place), here);
-        gradients = gradients.blend(g, here);
         wanted = wanted.blend(Float.NaN, here);
       }
     }
+    VectorMask<Float> none = where.compare(VectorOperators.LT, 0f);
+    FloatVector gradients = FloatVector.fromMemorySegment(S, dBest, at, LE).blend(0f, none);
     FloatVector.fromMemorySegment(S, biasSum, 4L * filter, LE)
         .add(gradients)
         .intoMemorySegment(biasSum, 4L * filter, LE);
     gradients.intoMemorySegment(found.memory(), 0, LE);
-    where.intoMemorySegment(found.memory(), STEP, LE);
+    where.blend(0f, none).intoMemorySegment(found.memory(), STEP, LE);
   }
 
   /** Appends what was found for a vector of filters to the lists; zeros are not counted. */
