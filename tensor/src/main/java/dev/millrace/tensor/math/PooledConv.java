@@ -23,27 +23,13 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
  * depends on how many threads there are, not on which does what.
  */
 record PooledConv(Conv2D conv, ImagePool pool) {
-  /** The loops over strips of some number of vectors, in native memory. */
+  /** The loops over strips of some number of vectors, which are given by their addresses. */
   interface Strips {
     /** Adds to the strip at {@code sum} those of x that the list names, times their factors. */
-    void collect(
-        MemorySegment list,
-        long from,
-        long to,
-        MemorySegment x,
-        long xAt,
-        MemorySegment sum,
-        long sumAt);
+    void collect(long list, long end, long x, long sum);
 
     /** Adds {@code strip}, times their factors, to those of x that the list names. */
-    void spread(
-        MemorySegment list,
-        long from,
-        long to,
-        MemorySegment strip,
-        long stripAt,
-        MemorySegment x,
-        long xAt);
+    void spread(long list, long end, long strip, long x);
   }
 
   /** Bytes of an entry of a list: the factor, a float, and where the strip begins, an int. */

@@ -189,18 +189,19 @@ final class PooledImage implements AutoCloseable {
 
   /** Adds to the gradient of the filter or to that of the input, a strip after the other. */
   private void addStrips(boolean toInput) {
-    MemorySegment list = lists.memory();
-    MemorySegment x = (toInput ? gradient : image).memory();
+    long list = lists.memory().address();
+    long x = (toInput ? gradient : image).memory().address();
+    long filters = (toInput ? filter : filterSum).address();
     for (int row = 0; row < conv.rows().size(); row++) {
       for (int f = 0; f < conv.filters(); f++) {
-        long from = f * listBytes;
-        long to = ends.memory().getAtIndex(LONG, f);
-        long at = ((long) row * conv.filters() + f) * stripBytes;
-        for (int s = 0; s < stripBytes && from < to; s += loopBytes) {
+        long from = list + f * listBytes;
+        long end = list + ends.memory().getAtIndex(LONG, f);
+        long strip = filters + ((long) row * conv.filters() + f) * stripBytes;
+        for (int s = 0; s < stripBytes && from < end; s += loopBytes) {
           if (toInput) {
-            strips.spread(list, from, to, filter, at + s, x, row * rowBytes + s);
+            strips.spread(from, end, strip + s, x + row * rowBytes + s);
           } else {
-            strips.collect(list, from, to, x, row * rowBytes + s, filterSum, at + s);
+            strips.collect(from, end, x + row * rowBytes + s, strip + s);
           }
         }
       }

@@ -21,183 +21,160 @@ final class StripLoop implements PooledConv.Strips {
   private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
   private static final long STEP = S.vectorByteSize();
 
+  /**
+   * All memory. Of a constant the compiler knows that it is not on the heap. What it knows of other
+   * segments is what it has met, and the JDK's own vectors, before they are compiled, put
+   * themselves into arrays: by chance these loops then took three times as long.
+   */
+  private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
   @Override
-  public void collect(
-      MemorySegment list,
-      long from,
-      long to,
-      MemorySegment x,
-      long xAt,
-      MemorySegment sum,
-      long sumAt) {
-    FloatVector s0 = FloatVector.fromMemorySegment(S, sum, sumAt, LE);
-    FloatVector s1 = FloatVector.fromMemorySegment(S, sum, sumAt + STEP, LE);
-    FloatVector s2 = FloatVector.fromMemorySegment(S, sum, sumAt + 2 * STEP, LE);
-    FloatVector s3 = FloatVector.fromMemorySegment(S, sum, sumAt + 3 * STEP, LE);
+  public void collect(long list, long end, long x, long sum) {
+    FloatVector s0 = FloatVector.fromMemorySegment(S, ALL, sum, LE);
+    FloatVector s1 = FloatVector.fromMemorySegment(S, ALL, sum + STEP, LE);
+    FloatVector s2 = FloatVector.fromMemorySegment(S, ALL, sum + 2 * STEP, LE);
+    FloatVector s3 = FloatVector.fromMemorySegment(S, ALL, sum + 3 * STEP, LE);
     FloatVector s4 =
-        N > 4 ? FloatVector.fromMemorySegment(S, sum, sumAt + 4 * STEP, LE) : FloatVector.zero(S);
+        N > 4 ? FloatVector.fromMemorySegment(S, ALL, sum + 4 * STEP, LE) : FloatVector.zero(S);
     FloatVector s5 =
-        N > 5 ? FloatVector.fromMemorySegment(S, sum, sumAt + 5 * STEP, LE) : FloatVector.zero(S);
+        N > 5 ? FloatVector.fromMemorySegment(S, ALL, sum + 5 * STEP, LE) : FloatVector.zero(S);
     FloatVector s6 =
-        N > 6 ? FloatVector.fromMemorySegment(S, sum, sumAt + 6 * STEP, LE) : FloatVector.zero(S);
+        N > 6 ? FloatVector.fromMemorySegment(S, ALL, sum + 6 * STEP, LE) : FloatVector.zero(S);
     FloatVector s7 =
-        N > 7 ? FloatVector.fromMemorySegment(S, sum, sumAt + 7 * STEP, LE) : FloatVector.zero(S);
+        N > 7 ? FloatVector.fromMemorySegment(S, ALL, sum + 7 * STEP, LE) : FloatVector.zero(S);
     FloatVector s8 =
-        N > 8 ? FloatVector.fromMemorySegment(S, sum, sumAt + 8 * STEP, LE) : FloatVector.zero(S);
+        N > 8 ? FloatVector.fromMemorySegment(S, ALL, sum + 8 * STEP, LE) : FloatVector.zero(S);
     FloatVector s9 =
-        N > 9 ? FloatVector.fromMemorySegment(S, sum, sumAt + 9 * STEP, LE) : FloatVector.zero(S);
+        N > 9 ? FloatVector.fromMemorySegment(S, ALL, sum + 9 * STEP, LE) : FloatVector.zero(S);
     FloatVector s10 =
-        N > 10 ? FloatVector.fromMemorySegment(S, sum, sumAt + 10 * STEP, LE) : FloatVector.zero(S);
+        N > 10 ? FloatVector.fromMemorySegment(S, ALL, sum + 10 * STEP, LE) : FloatVector.zero(S);
     FloatVector s11 =
-        N > 11 ? FloatVector.fromMemorySegment(S, sum, sumAt + 11 * STEP, LE) : FloatVector.zero(S);
-    for (long i = from; i < to; i += PooledConv.ENTRY) {
-      FloatVector f = FloatVector.broadcast(S, list.get(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
-      long p = xAt + list.get(ValueLayout.JAVA_INT_UNALIGNED, i + 4);
-      s0 = FloatVector.fromMemorySegment(S, x, p, LE).fma(f, s0);
-      s1 = FloatVector.fromMemorySegment(S, x, p + STEP, LE).fma(f, s1);
-      s2 = FloatVector.fromMemorySegment(S, x, p + 2 * STEP, LE).fma(f, s2);
-      s3 = FloatVector.fromMemorySegment(S, x, p + 3 * STEP, LE).fma(f, s3);
+        N > 11 ? FloatVector.fromMemorySegment(S, ALL, sum + 11 * STEP, LE) : FloatVector.zero(S);
+    for (long i = list; i < end; i += PooledConv.ENTRY) {
+      FloatVector f = FloatVector.broadcast(S, ALL.get(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
+      long p = x + ALL.get(ValueLayout.JAVA_INT_UNALIGNED, i + 4);
+      s0 = FloatVector.fromMemorySegment(S, ALL, p, LE).fma(f, s0);
+      s1 = FloatVector.fromMemorySegment(S, ALL, p + STEP, LE).fma(f, s1);
+      s2 = FloatVector.fromMemorySegment(S, ALL, p + 2 * STEP, LE).fma(f, s2);
+      s3 = FloatVector.fromMemorySegment(S, ALL, p + 3 * STEP, LE).fma(f, s3);
       if (N > 4) {
-        s4 = FloatVector.fromMemorySegment(S, x, p + 4 * STEP, LE).fma(f, s4);
+        s4 = FloatVector.fromMemorySegment(S, ALL, p + 4 * STEP, LE).fma(f, s4);
       }
       if (N > 5) {
-        s5 = FloatVector.fromMemorySegment(S, x, p + 5 * STEP, LE).fma(f, s5);
+        s5 = FloatVector.fromMemorySegment(S, ALL, p + 5 * STEP, LE).fma(f, s5);
       }
       if (N > 6) {
-        s6 = FloatVector.fromMemorySegment(S, x, p + 6 * STEP, LE).fma(f, s6);
+        s6 = FloatVector.fromMemorySegment(S, ALL, p + 6 * STEP, LE).fma(f, s6);
       }
       if (N > 7) {
-        s7 = FloatVector.fromMemorySegment(S, x, p + 7 * STEP, LE).fma(f, s7);
+        s7 = FloatVector.fromMemorySegment(S, ALL, p + 7 * STEP, LE).fma(f, s7);
       }
       if (N > 8) {
-        s8 = FloatVector.fromMemorySegment(S, x, p + 8 * STEP, LE).fma(f, s8);
+        s8 = FloatVector.fromMemorySegment(S, ALL, p + 8 * STEP, LE).fma(f, s8);
       }
       if (N > 9) {
-        s9 = FloatVector.fromMemorySegment(S, x, p + 9 * STEP, LE).fma(f, s9);
+        s9 = FloatVector.fromMemorySegment(S, ALL, p + 9 * STEP, LE).fma(f, s9);
       }
       if (N > 10) {
-        s10 = FloatVector.fromMemorySegment(S, x, p + 10 * STEP, LE).fma(f, s10);
+        s10 = FloatVector.fromMemorySegment(S, ALL, p + 10 * STEP, LE).fma(f, s10);
       }
       if (N > 11) {
-        s11 = FloatVector.fromMemorySegment(S, x, p + 11 * STEP, LE).fma(f, s11);
+        s11 = FloatVector.fromMemorySegment(S, ALL, p + 11 * STEP, LE).fma(f, s11);
       }
     }
-    s0.intoMemorySegment(sum, sumAt, LE);
-    s1.intoMemorySegment(sum, sumAt + STEP, LE);
-    s2.intoMemorySegment(sum, sumAt + 2 * STEP, LE);
-    s3.intoMemorySegment(sum, sumAt + 3 * STEP, LE);
+    s0.intoMemorySegment(ALL, sum, LE);
+    s1.intoMemorySegment(ALL, sum + STEP, LE);
+    s2.intoMemorySegment(ALL, sum + 2 * STEP, LE);
+    s3.intoMemorySegment(ALL, sum + 3 * STEP, LE);
     if (N > 4) {
-      s4.intoMemorySegment(sum, sumAt + 4 * STEP, LE);
+      s4.intoMemorySegment(ALL, sum + 4 * STEP, LE);
     }
     if (N > 5) {
-      s5.intoMemorySegment(sum, sumAt + 5 * STEP, LE);
+      s5.intoMemorySegment(ALL, sum + 5 * STEP, LE);
     }
     if (N > 6) {
-      s6.intoMemorySegment(sum, sumAt + 6 * STEP, LE);
+      s6.intoMemorySegment(ALL, sum + 6 * STEP, LE);
     }
     if (N > 7) {
-      s7.intoMemorySegment(sum, sumAt + 7 * STEP, LE);
+      s7.intoMemorySegment(ALL, sum + 7 * STEP, LE);
     }
     if (N > 8) {
-      s8.intoMemorySegment(sum, sumAt + 8 * STEP, LE);
+      s8.intoMemorySegment(ALL, sum + 8 * STEP, LE);
     }
     if (N > 9) {
-      s9.intoMemorySegment(sum, sumAt + 9 * STEP, LE);
+      s9.intoMemorySegment(ALL, sum + 9 * STEP, LE);
     }
     if (N > 10) {
-      s10.intoMemorySegment(sum, sumAt + 10 * STEP, LE);
+      s10.intoMemorySegment(ALL, sum + 10 * STEP, LE);
     }
     if (N > 11) {
-      s11.intoMemorySegment(sum, sumAt + 11 * STEP, LE);
+      s11.intoMemorySegment(ALL, sum + 11 * STEP, LE);
     }
   }
 
   @Override
-  public void spread(
-      MemorySegment list,
-      long from,
-      long to,
-      MemorySegment strip,
-      long stripAt,
-      MemorySegment x,
-      long xAt) {
-    FloatVector s0 = FloatVector.fromMemorySegment(S, strip, stripAt, LE);
-    FloatVector s1 = FloatVector.fromMemorySegment(S, strip, stripAt + STEP, LE);
-    FloatVector s2 = FloatVector.fromMemorySegment(S, strip, stripAt + 2 * STEP, LE);
-    FloatVector s3 = FloatVector.fromMemorySegment(S, strip, stripAt + 3 * STEP, LE);
+  public void spread(long list, long end, long strip, long x) {
+    FloatVector s0 = FloatVector.fromMemorySegment(S, ALL, strip, LE);
+    FloatVector s1 = FloatVector.fromMemorySegment(S, ALL, strip + STEP, LE);
+    FloatVector s2 = FloatVector.fromMemorySegment(S, ALL, strip + 2 * STEP, LE);
+    FloatVector s3 = FloatVector.fromMemorySegment(S, ALL, strip + 3 * STEP, LE);
     FloatVector s4 =
-        N > 4
-            ? FloatVector.fromMemorySegment(S, strip, stripAt + 4 * STEP, LE)
-            : FloatVector.zero(S);
+        N > 4 ? FloatVector.fromMemorySegment(S, ALL, strip + 4 * STEP, LE) : FloatVector.zero(S);
     FloatVector s5 =
-        N > 5
-            ? FloatVector.fromMemorySegment(S, strip, stripAt + 5 * STEP, LE)
-            : FloatVector.zero(S);
+        N > 5 ? FloatVector.fromMemorySegment(S, ALL, strip + 5 * STEP, LE) : FloatVector.zero(S);
     FloatVector s6 =
-        N > 6
-            ? FloatVector.fromMemorySegment(S, strip, stripAt + 6 * STEP, LE)
-            : FloatVector.zero(S);
+        N > 6 ? FloatVector.fromMemorySegment(S, ALL, strip + 6 * STEP, LE) : FloatVector.zero(S);
     FloatVector s7 =
-        N > 7
-            ? FloatVector.fromMemorySegment(S, strip, stripAt + 7 * STEP, LE)
-            : FloatVector.zero(S);
+        N > 7 ? FloatVector.fromMemorySegment(S, ALL, strip + 7 * STEP, LE) : FloatVector.zero(S);
     FloatVector s8 =
-        N > 8
-            ? FloatVector.fromMemorySegment(S, strip, stripAt + 8 * STEP, LE)
-            : FloatVector.zero(S);
+        N > 8 ? FloatVector.fromMemorySegment(S, ALL, strip + 8 * STEP, LE) : FloatVector.zero(S);
     FloatVector s9 =
-        N > 9
-            ? FloatVector.fromMemorySegment(S, strip, stripAt + 9 * STEP, LE)
-            : FloatVector.zero(S);
+        N > 9 ? FloatVector.fromMemorySegment(S, ALL, strip + 9 * STEP, LE) : FloatVector.zero(S);
     FloatVector s10 =
-        N > 10
-            ? FloatVector.fromMemorySegment(S, strip, stripAt + 10 * STEP, LE)
-            : FloatVector.zero(S);
+        N > 10 ? FloatVector.fromMemorySegment(S, ALL, strip + 10 * STEP, LE) : FloatVector.zero(S);
     FloatVector s11 =
-        N > 11
-            ? FloatVector.fromMemorySegment(S, strip, stripAt + 11 * STEP, LE)
-            : FloatVector.zero(S);
-    for (long i = from; i < to; i += PooledConv.ENTRY) {
-      FloatVector f = FloatVector.broadcast(S, list.get(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
-      long p = xAt + list.get(ValueLayout.JAVA_INT_UNALIGNED, i + 4);
-      s0.fma(f, FloatVector.fromMemorySegment(S, x, p, LE)).intoMemorySegment(x, p, LE);
-      s1.fma(f, FloatVector.fromMemorySegment(S, x, p + STEP, LE))
-          .intoMemorySegment(x, p + STEP, LE);
-      s2.fma(f, FloatVector.fromMemorySegment(S, x, p + 2 * STEP, LE))
-          .intoMemorySegment(x, p + 2 * STEP, LE);
-      s3.fma(f, FloatVector.fromMemorySegment(S, x, p + 3 * STEP, LE))
-          .intoMemorySegment(x, p + 3 * STEP, LE);
+        N > 11 ? FloatVector.fromMemorySegment(S, ALL, strip + 11 * STEP, LE) : FloatVector.zero(S);
+    for (long i = list; i < end; i += PooledConv.ENTRY) {
+      FloatVector f = FloatVector.broadcast(S, ALL.get(ValueLayout.JAVA_FLOAT_UNALIGNED, i));
+      long p = x + ALL.get(ValueLayout.JAVA_INT_UNALIGNED, i + 4);
+      s0.fma(f, FloatVector.fromMemorySegment(S, ALL, p, LE)).intoMemorySegment(ALL, p, LE);
+      s1.fma(f, FloatVector.fromMemorySegment(S, ALL, p + STEP, LE))
+          .intoMemorySegment(ALL, p + STEP, LE);
+      s2.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 2 * STEP, LE))
+          .intoMemorySegment(ALL, p + 2 * STEP, LE);
+      s3.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 3 * STEP, LE))
+          .intoMemorySegment(ALL, p + 3 * STEP, LE);
       if (N > 4) {
-        s4.fma(f, FloatVector.fromMemorySegment(S, x, p + 4 * STEP, LE))
-            .intoMemorySegment(x, p + 4 * STEP, LE);
+        s4.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 4 * STEP, LE))
+            .intoMemorySegment(ALL, p + 4 * STEP, LE);
       }
       if (N > 5) {
-        s5.fma(f, FloatVector.fromMemorySegment(S, x, p + 5 * STEP, LE))
-            .intoMemorySegment(x, p + 5 * STEP, LE);
+        s5.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 5 * STEP, LE))
+            .intoMemorySegment(ALL, p + 5 * STEP, LE);
       }
       if (N > 6) {
-        s6.fma(f, FloatVector.fromMemorySegment(S, x, p + 6 * STEP, LE))
-            .intoMemorySegment(x, p + 6 * STEP, LE);
+        s6.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 6 * STEP, LE))
+            .intoMemorySegment(ALL, p + 6 * STEP, LE);
       }
       if (N > 7) {
-        s7.fma(f, FloatVector.fromMemorySegment(S, x, p + 7 * STEP, LE))
-            .intoMemorySegment(x, p + 7 * STEP, LE);
+        s7.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 7 * STEP, LE))
+            .intoMemorySegment(ALL, p + 7 * STEP, LE);
       }
       if (N > 8) {
-        s8.fma(f, FloatVector.fromMemorySegment(S, x, p + 8 * STEP, LE))
-            .intoMemorySegment(x, p + 8 * STEP, LE);
+        s8.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 8 * STEP, LE))
+            .intoMemorySegment(ALL, p + 8 * STEP, LE);
       }
       if (N > 9) {
-        s9.fma(f, FloatVector.fromMemorySegment(S, x, p + 9 * STEP, LE))
-            .intoMemorySegment(x, p + 9 * STEP, LE);
+        s9.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 9 * STEP, LE))
+            .intoMemorySegment(ALL, p + 9 * STEP, LE);
       }
       if (N > 10) {
-        s10.fma(f, FloatVector.fromMemorySegment(S, x, p + 10 * STEP, LE))
-            .intoMemorySegment(x, p + 10 * STEP, LE);
+        s10.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 10 * STEP, LE))
+            .intoMemorySegment(ALL, p + 10 * STEP, LE);
       }
       if (N > 11) {
-        s11.fma(f, FloatVector.fromMemorySegment(S, x, p + 11 * STEP, LE))
-            .intoMemorySegment(x, p + 11 * STEP, LE);
+        s11.fma(f, FloatVector.fromMemorySegment(S, ALL, p + 11 * STEP, LE))
+            .intoMemorySegment(ALL, p + 11 * STEP, LE);
       }
     }
   }
