@@ -16,7 +16,6 @@ import dev.millrace.graph.op.Shapes;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -47,10 +46,9 @@ public final class RingOps {
 
   /** The standard ops and those of this ring. */
   public static OpRegistry registry(Ring ring) {
-    List<Op> all = new ArrayList<>(StandardOps.ALL);
     RingOps ops = new RingOps(ring);
-    all.addAll(List.of(ops.allReduce(), ops.inSequence(), ops.allGather(), ops.broadcast()));
-    return OpRegistry.of(all);
+    return StandardOps.registry()
+        .with(List.of(ops.allReduce(), ops.inSequence(), ops.allGather(), ops.broadcast()));
   }
 
   /** An empty graph of these ops. */

@@ -2,6 +2,7 @@ package dev.millrace.ring;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,6 +11,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.RunOptions;
@@ -21,6 +23,17 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class RingOpsTest {
+  @Test
+  void groupsOfOpsAreRunAsOneInARingToo() {
+    Ranks.run(
+        1,
+        ring -> {
+          assertFalse(StandardOps.registry().fusions().isEmpty());
+          assertEquals(StandardOps.registry().fusions(), RingOps.registry(ring).fusions());
+          return null;
+        });
+  }
+
   @Test
   void opsReduceGatherAndBroadcast() {
     Ranks.run(

@@ -3,6 +3,7 @@ package dev.millrace.graph.op;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Closest;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -31,6 +32,13 @@ public final class OpRegistry {
       }
     }
     return new OpRegistry(Collections.unmodifiableMap(map), List.of());
+  }
+
+  /** These ops and {@code more}, with the same fusions; two of one name are an error. */
+  public OpRegistry with(Collection<Op> more) {
+    List<Op> all = new ArrayList<>(ops.values());
+    all.addAll(more);
+    return of(all).withFusions(fusions);
   }
 
   /** The same ops, of which these groups can be run as one; the first that matches is taken. */
