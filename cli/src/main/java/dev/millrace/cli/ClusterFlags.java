@@ -78,9 +78,19 @@ final class ClusterFlags {
     return ClusterSpec.ofHosts(all);
   }
 
-  TaskId task() {
+  /** Whether this process is a job's evaluator, which its cluster need not list. */
+  boolean isEvaluator() {
+    TaskId task = givenTask();
+    return task != null && task.job().equals("evaluator");
+  }
+
+  private TaskId givenTask() {
     TfConfig config = isSet(jobName) ? null : tfConfig();
-    TaskId task = isSet(jobName) ? named() : config == null ? null : config.task();
+    return isSet(jobName) ? named() : config == null ? null : config.task();
+  }
+
+  TaskId task() {
+    TaskId task = givenTask();
     if (task == null) {
       throw MillraceException.invalid(
           "Which task of the cluster is this process? Use --job_name and --task_index.");

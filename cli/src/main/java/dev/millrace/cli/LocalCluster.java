@@ -86,7 +86,7 @@ final class LocalCluster implements AutoCloseable {
       int code = child.process().exitValue();
       if (code != 0) {
         stopAll(STOP_SECONDS);
-        throw failure(child, code);
+        throw failure(isHeardByOthers() ? chief : child);
       }
     }
   }
@@ -102,7 +102,13 @@ final class LocalCluster implements AutoCloseable {
             String.join(", ", names), LEAVE_SECONDS));
   }
 
-  private static MillraceException failure(ChildTask child, int code) throws InterruptedException {
+  /** Whether the chief has complained, which others may have repeated before it ended. */
+  private boolean isHeardByOthers() throws InterruptedException {
+    return chief != null && !chief.process().isAlive() && chief.complaint().isPresent();
+  }
+
+  private static MillraceException failure(ChildTask child) throws InterruptedException {
+    int code = child.process().exitValue();
     String what =
         child
             .complaint()

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /** Where a training that is started as a whole puts its files, so that none is overwritten. */
 final class LogFolder {
@@ -17,16 +18,18 @@ final class LogFolder {
 
   /**
    * The folder {@code given}, or a new one if that is null. With a checkpoint in it, training must
-   * be meant to go on, and there must be steps left to make.
+   * be meant to go on, there must be steps left to make, and the model must be the same.
+   *
+   * @param model fails if a checkpoint is not of the model to be trained
    */
-  static Path choose(Path given, boolean resume, long steps) {
+  static Path choose(Path given, boolean resume, long steps, Consumer<Path> model) {
     Path folder = given != null ? given : newFolder();
     if (Files.exists(folder) && !Files.isDirectory(folder)) {
       throw MillraceException.invalid("--log-dir %s is a file; it must be a folder.", folder);
     }
     Optional<Path> latest = CheckpointFolder.latest(folder);
     if (resume) {
-      checkGoesOn(folder, latest, steps);
+      checkGoesOn(folder, latest, steps, model);
     } else if (latest.isPresent()) {
       throw new MillraceException(
           Code.ALREADY_EXISTS,
@@ -43,7 +46,8 @@ final class LogFolder {
     return Path.of("millrace-logs", "mnist-" + time);
   }
 
-  private static void checkGoesOn(Path folder, Optional<Path> latest, long steps) {
+  private static void checkGoesOn(
+      Path folder, Optional<Path> latest, long steps, Consumer<Path> model) {
     if (latest.isEmpty()) {
       throw MillraceException.invalid(
           "There is no checkpoint in %s to go on from. Name the folder of the earlier run with"
@@ -61,6 +65,7 @@ final class LogFolder {
           }
         }
       }
+      model.accept(latest.get());
     } catch (MillraceException e) {
       if (e.code() != Code.DATA_LOSS) {
         throw e;

@@ -1,6 +1,7 @@
 package dev.millrace.cli;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.collective.Ring;
@@ -150,6 +151,8 @@ final class TrainMnist implements Callable<Integer> {
       try (Ring ring = Ring.init()) {
         report(ring.rank() == 0, asRank(ring));
       }
+    } else if (mode.hasServers() && cluster.isEvaluator()) {
+      report(true, training().evaluate());
     } else if (mode.hasServers() && cluster.given()) {
       task(cluster.task());
     } else {
@@ -163,9 +166,26 @@ final class TrainMnist implements Callable<Integer> {
     if (mode == Mode.RING && isRank()) {
       workers = Place.fromEnvironment().size();
     } else if (mode.hasServers() && cluster.given()) {
-      cluster.task();
-      ps = cluster.cluster().tasks("ps").size();
-      workers = cluster.cluster().tasks("worker").size();
+      ClusterSpec spec = cluster.cluster();
+      checkComplete(spec);
+      ps = spec.tasks("ps").size();
+      workers = spec.replicas().size();
+    }
+  }
+
+  private static void checkComplete(ClusterSpec spec) {
+    for (String job : List.of("ps", "worker")) {
+      if (!spec.tasks(job).isEmpty() && spec.tasks(job).lastKey() != spec.tasks(job).size() - 1) {
+        throw MillraceException.invalid(
+            "The cluster leaves out some tasks of job '%s': it has %s. Training needs all of them.",
+            job, spec.tasks(job).keySet());
+      }
+    }
+    if (spec.tasks("ps").isEmpty() || spec.replicas().isEmpty()) {
+      throw MillraceException.invalid(
+          "The jobs of the cluster are %s; training needs ps and worker. Without parameter servers"
+              + " there is --mode ring, which millrace launch starts.",
+          spec.jobs());
     }
   }
 
@@ -252,10 +272,15 @@ final class TrainMnist implements Callable<Integer> {
   private void task(TaskId task) {
     switch (task.job()) {
       case "ps" -> training().serve(cluster.cluster(), task.index());
-      case "worker" -> report(task.index() == 0, training().work(cluster.cluster(), task.index()));
+      case "worker", "chief", "master" -> {
+        ClusterSpec spec = cluster.cluster();
+        report(task.equals(spec.replicas().getFirst()), training().work(spec, task));
+      }
       default ->
           throw MillraceException.invalid(
-              "This task is of job '%s'; training knows ps and worker.", task.job());
+              "This task is of job '%s'; training knows chief (or master), worker, ps and"
+                  + " evaluator.",
+              task.job());
     }
   }
 
@@ -269,7 +294,7 @@ final class TrainMnist implements Callable<Integer> {
 
   private void wholeJob() throws Exception {
     MnistData.check(dataDir, batchSize);
-    logDir = LogFolder.choose(logDir, resume, steps);
+    logDir = LogFolder.choose(logDir, resume, steps, training()::check);
     PrintWriter out = spec.commandLine().getOut();
     out.printf("Training %s on MNIST, %s: %s%n", model, mode, shape());
     out.flush();

@@ -196,6 +196,37 @@ class MillraceTest {
   }
 
   @Test
+  void clustersThatCannotTrainAreRefused() {
+    train("--cluster", "worker=localhost:1", "--job_name", "worker", "--task_index", "0")
+        .wasRefusedFor("[worker]", "needs ps and worker", "--mode ring");
+    String[] jobs = {"--ps_hosts", "localhost:1", "--worker_hosts", "localhost:2"};
+    train(
+            jobs,
+            "--cluster",
+            "chief=localhost:3,localhost:4",
+            "--job_name",
+            "chief",
+            "--task_index",
+            "0")
+        .wasRefusedFor("one chief", "chief/0, chief/1");
+    train(jobs, "--cluster", "reader=localhost:3", "--job_name", "reader", "--task_index", "0")
+        .wasRefusedFor("'reader'", "evaluator");
+    train(jobs, "--job_name", "evaluator", "--task_index", "0")
+        .wasRefusedFor("evaluator", "--log-dir");
+  }
+
+  private static Ran train(String... flags) {
+    return train(flags, new String[0]);
+  }
+
+  private static Ran train(String[] flags, String... more) {
+    List<String> args = new ArrayList<>(List.of("train", "mnist"));
+    args.addAll(List.of(flags));
+    args.addAll(List.of(more));
+    return Ran.millrace(args);
+  }
+
+  @Test
   void wrongTfConfigIsNamedAndHelpStillWorks() throws Exception {
     Map<String, String> wrong = Map.of("TF_CONFIG", "{\"cluster\": 3}");
     try (RunningMillrace m = RunningMillrace.start(wrong, "train", "mnist")) {
@@ -228,6 +259,17 @@ class MillraceTest {
     // Found though no state file names it: it would be gone on from, and saved over.
     Ran.millrace("train", "mnist", "--log-dir", dir.toString())
         .wasRefusedFor("model.ckpt-500", "--resume");
+  }
+
+  @Test
+  void checkpointOfAnotherModelIsNotGoneOnFrom() {
+    try (BundleWriter writer = new BundleWriter(dir.resolve("model.ckpt-5"));
+        Tensor step = Tensor.scalar(5L)) {
+      writer.add("global_step", step);
+      writer.finish();
+    }
+    Ran.millrace("train", "mnist", "--resume", "--log-dir", dir.toString())
+        .wasRefusedFor("model.ckpt-5 is of another model", "missing");
   }
 
   @Test

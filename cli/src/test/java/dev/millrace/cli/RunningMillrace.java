@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -43,7 +44,14 @@ final class RunningMillrace implements AutoCloseable {
 
   /** The same where processes that live for seconds need not be compiled for speed. */
   static RunningMillrace startBriefly(String... args) throws IOException {
-    return start(Map.of("MILLRACE_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"), args);
+    return startBriefly(Map.of(), args);
+  }
+
+  static RunningMillrace startBriefly(Map<String, String> environment, String... args)
+      throws IOException {
+    Map<String, String> all = new HashMap<>(environment);
+    all.put("MILLRACE_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
+    return start(all, args);
   }
 
   /** With these variables. */

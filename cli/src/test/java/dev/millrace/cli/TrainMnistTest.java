@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.HeldPorts;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -66,6 +68,56 @@ class TrainMnistTest {
       assertTrue(tasks.size() >= 3, "there were only " + tasks.size() + " tasks");
       assertTrue(step(CheckpointFolder.latest(folder).orElseThrow()) > 0, "nothing was saved");
     }
+  }
+
+  /** As a TFJob gives it to its pods; the evaluator stands outside of the cluster. */
+  @Test
+  void theChiefOfTfConfigLeadsAndTheEvaluatorFollows() throws Exception {
+    try (HeldPorts ports = HeldPorts.take(4)) {
+      List<String> at = ports.addresses();
+      String cluster =
+          "{\"ps\": [\"%s\"], \"chief\": [\"%s\"], \"worker\": [\"%s\", \"%s\"]}"
+              .formatted(at.get(0), at.get(1), at.get(2), at.get(3));
+      List<RunningMillrace> tasks = new ArrayList<>();
+      try {
+        for (String task : List.of("ps/0", "chief/0", "worker/0", "worker/1", "evaluator/0")) {
+          String[] part = task.split("/");
+          String config =
+              "{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %s}}"
+                  .formatted(cluster, part[0], part[1]);
+          tasks.add(
+              RunningMillrace.startBriefly(
+                  Map.of("TF_CONFIG", config),
+                  "train",
+                  "mnist",
+                  "--model",
+                  "softmax",
+                  "--mode",
+                  "sync",
+                  "--steps",
+                  "40",
+                  "--log-dir",
+                  folder.toString()));
+        }
+        for (RunningMillrace task : tasks) {
+          assertEquals(0, task.awaitExit(), () -> task.err());
+        }
+        List<String> out = tasks.stream().map(RunningMillrace::out).toList();
+        assertTrue(out.get(1).contains("test accuracy"), out.get(1));
+        assertEquals("", out.get(2) + out.get(3), "workers that are not the chief");
+        assertEquals(lastLine(out.get(1)), lastLine(out.get(4)), "the same model was tested");
+        assertTrue(out.get(4).contains("step 40/40  test accuracy"), out.get(4));
+        assertEquals(40, step(CheckpointFolder.latest(folder).orElseThrow()));
+        assertTrue(Files.isDirectory(folder.resolve("eval")), "no summaries of the evaluator");
+        assertTrue(Files.isDirectory(folder.resolve("chief_0")), "no summaries of the chief");
+      } finally {
+        tasks.forEach(RunningMillrace::close);
+      }
+    }
+  }
+
+  private static String lastLine(String text) {
+    return text.strip().substring(text.strip().lastIndexOf('\n') + 1);
   }
 
   @Test

@@ -9,13 +9,18 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** The tasks of a cluster: for each job the addresses ({@code host:port}) of its tasks. */
 public final class ClusterSpec {
   private static final Pattern JOB = Pattern.compile("[A-Za-z][A-Za-z0-9_]*");
+
+  /** The job of a chief that is no worker; the second is what it was called once. */
+  private static final Set<String> CHIEF_JOBS = Set.of("chief", "master");
 
   private final SortedMap<String, SortedMap<Integer, String>> jobs;
 
@@ -112,6 +117,20 @@ public final class ClusterSpec {
     List<TaskId> all = new ArrayList<>();
     jobs.forEach((job, tasks) -> tasks.keySet().forEach(i -> all.add(new TaskId(job, i))));
     return all;
+  }
+
+  /**
+   * The tasks that each train a copy of the model, the chief first: a task of job {@code chief} (or
+   * {@code master}) before the workers; where there is none, worker 0 is the chief. So do
+   * TensorFlow's Estimators, whose other jobs, {@code ps} and {@code evaluator}, do not train.
+   */
+  public List<TaskId> replicas() {
+    List<TaskId> chiefs = tasks().stream().filter(t -> CHIEF_JOBS.contains(t.job())).toList();
+    if (chiefs.size() > 1) {
+      throw MillraceException.invalid("A cluster has one chief, and this one has %s.", chiefs);
+    }
+    return Stream.concat(chiefs.stream(), tasks().stream().filter(t -> t.job().equals("worker")))
+        .toList();
   }
 
   /**

@@ -57,4 +57,22 @@ class TfConfigTest {
     MillraceException e = assertThrows(MillraceException.class, () -> TfConfig.parse(text));
     assertTrue(e.getMessage().length() > 20, e::getMessage);
   }
+
+  /** The cluster of an Estimator; in another order, as JSON objects may be. */
+  @Test
+  void theChiefComesBeforeTheWorkers() {
+    String jobs = "\"worker\": [\"w0:1\", \"w1:1\"], \"ps\": [\"p:1\"]";
+    assertEquals(
+        List.of(new TaskId("worker", 0), new TaskId("worker", 1)),
+        TfConfig.parse("{\"cluster\": {" + jobs + "}}").cluster().replicas());
+    for (String chief : List.of("chief", "master")) {
+      assertEquals(
+          List.of(new TaskId(chief, 0), new TaskId("worker", 0), new TaskId("worker", 1)),
+          TfConfig.parse("{\"cluster\": {" + jobs + ", \"" + chief + "\": [\"c:1\"]}}")
+              .cluster()
+              .replicas());
+    }
+    ClusterSpec two = ClusterSpec.of(Map.of("chief", List.of("c:1"), "master", List.of("m:1")));
+    assertThrows(MillraceException.class, two::replicas);
+  }
 }

@@ -20,6 +20,7 @@ import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.ReplicaDeviceSetter;
+import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.hook.NanTensorHook;
 import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.job.JobEnd;
@@ -55,7 +56,6 @@ public final class MnistTraining {
   private static final Duration GRACE = Duration.ofSeconds(60);
 
   private static final String FIRST_PS = "/job:ps/task:0";
-  private static final int TEST_BATCH = 1000;
 
   /**
    * What to train and for how long.
@@ -90,6 +90,21 @@ public final class MnistTraining {
     this.progress = progress;
   }
 
+  /** Fails if {@code checkpoint} is not of the model these settings are of. */
+  public void check(Path checkpoint) {
+    Scope scope = Scope.of(StandardOps.newGraph());
+    MnistModel.build(scope, settings.network, this::minimize);
+    Saver.of(scope).check(checkpoint);
+  }
+
+  /**
+   * Stands beside a job and tests every checkpoint it saves, until that of the last step; returns
+   * the accuracy of that one.
+   */
+  public double evaluate() {
+    return new MnistEvaluator(settings, progress).follow();
+  }
+
   /** Trains in this process alone; returns the accuracy on the test images. */
   public double local() {
     Scope scope = Scope.of(seeded(StandardOps.newGraph()));
@@ -122,8 +137,8 @@ public final class MnistTraining {
           Termination.install(() -> StopRequest.raise(StandardOps.registry(), sessions), GRACE);
       SessionFactory own =
           graph -> new ClusterSession(graph, server.target(), reaching(task.name()));
-      JobEnd.Outcome outcome =
-          JobEnd.await(StandardOps.registry(), own, index, cluster.tasks("worker").size(), LEAVE);
+      List<String> replicas = cluster.replicas().stream().map(TaskId::toString).toList();
+      JobEnd.Outcome outcome = JobEnd.await(StandardOps.registry(), own, index, replicas, LEAVE);
       termination.finished(outcome.exitCode());
       if (outcome.cause() != null) {
         throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
@@ -137,15 +152,16 @@ public final class MnistTraining {
         : new ServerSummaries(settings.logDir, task.toString(), SUMMARIES_EVERY);
   }
 
-  /** Is worker {@code index}; the chief, worker 0, returns the accuracy, others NaN. */
-  public double work(ClusterSpec cluster, int index) {
-    TaskId task = new TaskId("worker", index);
+  /** Is {@code task}, the chief or a worker; the chief returns the accuracy, others NaN. */
+  public double work(ClusterSpec cluster, TaskId task) {
+    List<TaskId> replicas = cluster.replicas();
+    int index = replicas.indexOf(task);
     boolean chief = index == 0;
     int servers = cluster.tasks("ps").size();
-    int workers = cluster.tasks("worker").size();
+    int workers = replicas.size();
     Scope scope =
         Scope.of(seeded(StandardOps.newGraph()))
-            .withDevice(ReplicaDeviceSetter.of(servers, "/job:worker/task:" + index));
+            .withDevice(ReplicaDeviceSetter.of(servers, task.name()));
     List<SessionRunHook> hooks = new ArrayList<>();
     MnistModel.TrainOp train =
         switch (settings.mode) {
@@ -174,16 +190,17 @@ public final class MnistTraining {
     }
     StopRequest stop = new StopRequest(scope, FIRST_PS, chief);
     hooks.add(stop);
-    hooks.add(JobEnd.hook(scope, servers, index));
+    hooks.add(JobEnd.hook(scope, servers, task.toString()));
     // A worker needs the parameter servers and itself, not the other workers.
-    ConfigProto config = reaching("/job:ps", "/job:worker/task:" + index);
+    ConfigProto config = reaching("/job:ps", task.name());
     try (Server server = Server.start(cluster, task, StandardOps.registry())) {
       return trainUntilTold(
           stop,
           model,
           graph -> new ClusterSession(graph, server.target(), config),
           usual(model, chief)
-              .withTaskName("worker/" + index)
+              .withChiefName(replicas.getFirst().toString())
+              .withTaskName(task.toString())
               .withHooks(hooks.toArray(SessionRunHook[]::new)),
           index);
     }
@@ -260,39 +277,17 @@ public final class MnistTraining {
       if (!training.chief()) {
         return Double.NaN;
       }
-      progress.end(stepOf(session.raw(), model));
-      return evaluate(session.raw(), model);
+      progress.end(model.stepOf(session.raw()));
+      return model.accuracyOn(MnistData.test(settings.dataDir), session.raw());
     }
   }
 
   /** How many batches this worker has taken of its sequence by the step training goes on at. */
   private long takenBefore(Session session, MnistModel model) {
-    long step = stepOf(session, model);
+    long step = model.stepOf(session);
     // In the other modes a global step is one of every worker.
     return settings.mode == Mode.ASYNC || settings.mode == Mode.BOUNDED
         ? step / settings.workers
         : step;
-  }
-
-  private static long stepOf(Session session, MnistModel model) {
-    try (Tensor step = session.fetch(model.globalStep().read())) {
-      return step.longValue();
-    }
-  }
-
-  private double evaluate(Session session, MnistModel model) {
-    MnistData test = MnistData.test(settings.dataDir);
-    double right = 0;
-    for (int from = 0; from < test.size(); from += TEST_BATCH) {
-      int n = Math.min(TEST_BATCH, test.size() - from);
-      try (Tensor images = test.images(from, n);
-          Tensor labels = test.labels(from, n);
-          Tensor accuracy =
-              session.fetch(
-                  model.accuracy(), Map.of(model.images(), images, model.labels(), labels))) {
-        right += n * accuracy.doubleValue();
-      }
-    }
-    return right / test.size();
   }
 }

@@ -13,6 +13,7 @@ public final class Progress {
   private final boolean terminal;
   private long shown = System.nanoTime();
   private long shownStep = -1;
+  private int shownLength;
   private double loss = Double.NaN;
   private double rate = Double.NaN;
 
@@ -50,13 +51,32 @@ public final class Progress {
     if (rate > 0) {
       line +=
           String.format(
-              Locale.ROOT, "  %.0f steps/s  %.0f s left", rate, Math.max(0, steps - step) / rate);
+              Locale.ROOT,
+              "  %.0f steps/s  %s left",
+              rate,
+              time(Math.round(Math.max(0, steps - step) / rate)));
     }
     if (terminal) {
-      out.print("\r" + line + "   ");
+      // Over all of what stood there before.
+      out.print("\r" + line + " ".repeat(Math.max(0, shownLength - line.length())));
+      shownLength = line.length();
     } else {
       out.println(line);
     }
+    out.flush();
+  }
+
+  private static String time(long seconds) {
+    return seconds < 100
+        ? seconds + " s"
+        : seconds < 6000
+            ? Math.round(seconds / 60.) + " min"
+            : seconds / 3600 + " h " + seconds % 3600 / 60 + " min";
+  }
+
+  /** A checkpoint was tested. */
+  void tested(long step, double accuracy) {
+    out.printf(Locale.ROOT, "step %d/%d  test accuracy %.2f %%%n", step, steps, accuracy * 100);
     out.flush();
   }
 

@@ -153,7 +153,7 @@ public final class Saver {
 
   /** Restores from the checkpoint {@code prefix}, which must be of this model and undamaged. */
   public void restore(Session session, Path prefix) {
-    checkFits(prefix);
+    check(prefix);
     try (Tensor name = Tensor.scalar(prefix.toAbsolutePath().toString())) {
       session.run(Map.of(nodes.prefix(), name), nodes.restore());
     }
@@ -192,8 +192,8 @@ public final class Saver {
     return Optional.empty();
   }
 
-  /** Says what is wrong with a checkpoint of another model, all of it, before anything changes. */
-  private void checkFits(Path prefix) {
+  /** Fails if the checkpoint {@code prefix} is of another model, with all that does not fit. */
+  public void check(Path prefix) {
     List<String> problems = new ArrayList<>();
     try (BundleReader reader = new BundleReader(prefix)) {
       for (SaveNodes.Entry e : entries) {
@@ -212,7 +212,7 @@ public final class Saver {
     }
     if (!problems.isEmpty()) {
       int more = problems.size() - PROBLEMS_NAMED;
-      throw MillraceException.failedPrecondition(
+      throw MillraceException.invalid(
           "Checkpoint %s is of another model: of %d variables %d do not fit: %s%s. Use another"
               + " folder, or a saver of the variables that fit.",
           prefix,

@@ -18,17 +18,20 @@ import dev.millrace.train.session.SessionFactory;
 import dev.millrace.train.session.SessionRunHook;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * How parameter servers learn that the job is over. Each has a queue of strings, {@code
  * millrace_job_end}; every worker's last act is to put its last word into all of them: {@code
- * worker/1 ok}, or {@code worker/1 failed: why}. A parameter server leaves when the chief, worker
- * 0, is done or has failed, the others given a moment.
+ * worker/1 ok}, or {@code worker/1 failed: why}. A parameter server leaves when the chief is done
+ * or has failed, the others given a moment. The chief is worker 0, or a task of a job of its own.
  */
 public final class JobEnd {
   /** The name of the queue on each parameter server. */
@@ -66,16 +69,21 @@ public final class JobEnd {
 
   /** What worker {@code index} of a job with these parameter servers says at its end. */
   public static SessionRunHook hook(Scope scope, int psTasks, int index) {
-    return new LastWord(scope, psTasks, "worker/" + index);
+    return hook(scope, psTasks, "worker/" + index);
+  }
+
+  /** What {@code task}, such as {@code chief/0}, says at its end. */
+  public static SessionRunHook hook(Scope scope, int psTasks, String task) {
+    return new LastWord(scope, psTasks, task);
   }
 
   private static final class LastWord implements SessionRunHook {
-    private final String worker;
+    private final String task;
     private final Output word;
     private final List<Node> say = new ArrayList<>();
 
-    LastWord(Scope outer, int psTasks, String worker) {
-      this.worker = worker;
+    LastWord(Scope outer, int psTasks, String task) {
+      this.task = task;
       Scope scope = Scope.of(outer.graph()).withSubScope("job_end");
       word = Placeholder.of(scope.withName("word"), DType.STRING, Shape.scalar());
       for (int i = 0; i < psTasks; i++) {
@@ -92,12 +100,12 @@ public final class JobEnd {
 
     @Override
     public void end(Session session) {
-      say(session, worker + " ok");
+      say(session, task + " ok");
     }
 
     @Override
     public void abandon(Session session, MillraceException cause) {
-      say(session, worker + " failed: " + cause.getMessage());
+      say(session, task + " failed: " + cause.getMessage());
     }
 
     /** One by one: a parameter server that is gone must not keep the others from hearing it. */
@@ -124,15 +132,22 @@ public final class JobEnd {
     return await(registry, sessions, index, workers, GRACE);
   }
 
+  /** Likewise of a job whose chief is worker 0. */
+  public static Outcome await(
+      OpRegistry registry, SessionFactory sessions, int index, int workers, Duration grace) {
+    List<String> tasks = IntStream.range(0, workers).mapToObj(i -> "worker/" + i).toList();
+    return await(registry, sessions, index, tasks, grace);
+  }
+
   /**
    * Waits, on parameter server {@code index}, for the end of the job.
    *
    * @param sessions sessions on this task's own server
-   * @param workers how many workers the job has
+   * @param tasks who trains, the chief first
    * @param grace how long the others have once the chief is done
    */
   public static Outcome await(
-      OpRegistry registry, SessionFactory sessions, int index, int workers, Duration grace) {
+      OpRegistry registry, SessionFactory sessions, int index, List<String> tasks, Duration grace) {
     Graph graph = new Graph(registry);
     Output queue = queue(Scope.of(graph), index);
     Output next =
@@ -142,7 +157,7 @@ public final class JobEnd {
                 queue,
                 List.of(DType.STRING))
             .output(0);
-    Roll roll = new Roll(workers, grace);
+    Roll roll = new Roll(tasks, grace);
     while (true) {
       try (Session session = sessions.open(graph)) {
         return roll.call(session, next);
@@ -159,7 +174,8 @@ public final class JobEnd {
 
   /** Who is still there. */
   private static final class Roll {
-    private final boolean[] gone;
+    private final List<String> tasks;
+    private final Set<String> missing;
     private final Duration grace;
     private long chiefDone;
     private String failure;
@@ -167,8 +183,9 @@ public final class JobEnd {
     /** When to say next that the job goes on: less and less often. */
     private Duration report = REPORT;
 
-    Roll(int workers, Duration grace) {
-      this.gone = new boolean[workers];
+    Roll(List<String> tasks, Duration grace) {
+      this.tasks = tasks;
+      this.missing = new LinkedHashSet<>(tasks);
       this.grace = grace;
     }
 
@@ -179,15 +196,15 @@ public final class JobEnd {
           LOG.info("Last word of {}", word);
           hear(word);
         }
-        List<String> missing = missing();
-        if (gone[0] && (missing.isEmpty() || System.nanoTime() - chiefDone > grace.toNanos())) {
+        if (isChiefDone()
+            && (missing.isEmpty() || System.nanoTime() - chiefDone > grace.toNanos())) {
           if (!missing.isEmpty()) {
             LOG.warn(
                 "The chief is done; {} did not say so within {} s.", missing, grace.toSeconds());
           }
           return new Outcome(failure);
         }
-        if (word == null && !gone[0]) {
+        if (word == null && !isChiefDone()) {
           LOG.info("Serving; the job ends when {} are done.", missing);
           report =
               report.multipliedBy(2).compareTo(LONGEST_REPORT) < 0
@@ -199,7 +216,7 @@ public final class JobEnd {
 
     /** The next word; null if none came for a while. */
     private String listen(Session session, Output next) {
-      Duration patience = gone[0] ? Duration.ofNanos(Math.max(1_000_000, left())) : report;
+      Duration patience = isChiefDone() ? Duration.ofNanos(Math.max(1_000_000, left())) : report;
       try (Tensor t =
           session
               .run(Map.of(), List.of(next), List.of(), RunOptions.DEFAULT.withTimeout(patience))
@@ -217,35 +234,22 @@ public final class JobEnd {
       return grace.toNanos() - (System.nanoTime() - chiefDone);
     }
 
+    private boolean isChiefDone() {
+      return !missing.contains(tasks.getFirst());
+    }
+
     /** Notes a last word; the chief's says how the job ended. */
     private void hear(String word) {
-      int slash = word.indexOf('/');
-      int space = word.indexOf(' ');
-      int worker = -1;
-      try {
-        worker = Integer.parseInt(word.substring(slash + 1, Math.max(slash + 1, space)));
-      } catch (NumberFormatException e) {
-        // Reported below.
-      }
-      if (worker < 0 || worker >= gone.length) {
-        LOG.warn("'{}' is not a worker's last word; those read 'worker/1 ok'.", word);
+      String task = word.substring(0, Math.max(0, word.indexOf(' ')));
+      if (!tasks.contains(task)) {
+        LOG.warn("'{}' is no last word of {}; those read '{} ok'.", word, tasks, tasks.getLast());
         return;
       }
-      gone[worker] = true;
-      if (worker == 0) {
+      missing.remove(task);
+      if (task.equals(tasks.getFirst())) {
         chiefDone = System.nanoTime();
         failure = word.endsWith(" ok") ? null : word;
       }
-    }
-
-    private List<String> missing() {
-      List<String> names = new ArrayList<>();
-      for (int i = 0; i < gone.length; i++) {
-        if (!gone[i]) {
-          names.add("worker/" + i);
-        }
-      }
-      return names;
     }
   }
 }

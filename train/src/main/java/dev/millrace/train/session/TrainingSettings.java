@@ -67,6 +67,11 @@ public record TrainingSettings(
     return with(d -> d.chief = yes);
   }
 
+  /** Who is the chief, for messages of those who wait for it. */
+  public TrainingSettings withChiefName(String name) {
+    return with(d -> d.chiefName = name);
+  }
+
   /** Writes what this task measures, its step rate and staleness, to a folder of its own. */
   public TrainingSettings withTaskName(String name) {
     return with(d -> d.taskName = name);
@@ -137,7 +142,7 @@ public record TrainingSettings(
     private Duration maxWait;
     private Duration stepTimeout;
     private List<SessionRunHook> hooks;
-    private final String chiefName;
+    private String chiefName;
     private String taskName;
     private final Duration stopGrace;
 

@@ -234,7 +234,7 @@ class SaverTest {
       MillraceException e =
           assertThrows(
               MillraceException.class, () -> larger.saver.restoreLatest(larger.session, folder));
-      assertEquals(Code.FAILED_PRECONDITION, e.code());
+      assertEquals(Code.INVALID_ARGUMENT, e.code());
       assertTrue(
           e.getMessage()
               .contains("of 2 variables 1 do not fit: 'a' is float[3], needed as float[8]"),

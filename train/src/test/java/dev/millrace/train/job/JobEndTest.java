@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.ops.StandardOps;
+import dev.millrace.runtime.Session;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
+import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.SmallCluster;
 import dev.millrace.train.session.TrainingSettings;
 import java.nio.file.Path;
@@ -20,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -96,6 +99,40 @@ class JobEndTest {
         JobEnd.Outcome outcome = o.get(30, TimeUnit.SECONDS);
         assertEquals(1, outcome.exitCode());
         assertEquals("worker/0 failed: no such file", outcome.cause());
+      }
+    }
+  }
+
+  @Test
+  void chiefOfAJobOfItsOwnDecides() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(1, 2)) {
+      CompletableFuture<JobEnd.Outcome> outcome =
+          CompletableFuture.supplyAsync(
+              () ->
+                  JobEnd.await(
+                      StandardOps.registry(),
+                      cluster.sessionsOfPs(0),
+                      0,
+                      List.of("chief/0", "worker/0"),
+                      Duration.ofSeconds(60)));
+      lastWord(cluster, 0, "worker/0", null);
+      // Worker 0 is not the chief: the job goes on, however that one ended.
+      assertThrows(TimeoutException.class, () -> outcome.get(300, TimeUnit.MILLISECONDS));
+      lastWord(cluster, 1, "chief/0", new MillraceException(Code.ABORTED, "tired"));
+      assertEquals("chief/0 failed: tired", outcome.get(30, TimeUnit.SECONDS).cause());
+    }
+  }
+
+  /** Says it through worker {@code index}, whoever is meant by it. */
+  private static void lastWord(
+      SmallCluster cluster, int index, String task, MillraceException cause) {
+    LineModel model = new LineModel(cluster.placementOf(index), new GradientDescent(.01f));
+    SessionRunHook hook = JobEnd.hook(model.scope, 1, task);
+    try (Session session = cluster.sessionsOf(index).open(model.scope.graph())) {
+      if (cause == null) {
+        hook.end(session);
+      } else {
+        hook.abandon(session, cause);
       }
     }
   }

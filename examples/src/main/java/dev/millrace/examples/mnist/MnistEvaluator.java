@@ -1,0 +1,110 @@
+package dev.millrace.examples.mnist;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.ops.array.NoOp;
+import dev.millrace.runtime.LocalSession;
+import dev.millrace.storage.EventWriter;
+import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.checkpoint.Saver;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The evaluator of a job: outside of its cluster, it tests each checkpoint that appears in the
+ * folder of the job. What it finds goes to the folder {@code eval} in there, a run of its own in
+ * TensorBoard.
+ */
+final class MnistEvaluator {
+  private static final Logger LOG = LoggerFactory.getLogger(MnistEvaluator.class);
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+  private static final Duration SAY_EVERY = Duration.ofMinutes(2);
+
+  /** Several times what passes between two saves: nobody is training any more. */
+  private static final Duration PATIENCE = Duration.ofMinutes(60);
+
+  private final MnistTraining.Settings settings;
+  private final Progress progress;
+  private final MnistData test;
+
+  MnistEvaluator(MnistTraining.Settings settings, Progress progress) {
+    if (settings.logDir() == null) {
+      throw MillraceException.invalid(
+          "The evaluator tests the checkpoints of the job: name their folder with --log-dir.");
+    }
+    this.settings = settings;
+    this.progress = progress;
+    test = MnistData.test(settings.dataDir());
+  }
+
+  /** Tests checkpoints as they come; returns the accuracy of that of the last step. */
+  double follow() {
+    Scope scope = Scope.of(StandardOps.newGraph());
+    MnistModel model =
+        MnistModel.build(scope, settings.network(), (s, loss, step) -> s.add(NoOp.OP));
+    Saver saver = Saver.of(scope);
+    try (LocalSession session = new LocalSession(scope.graph());
+        EventWriter events = new EventWriter(settings.logDir().resolve("eval"))) {
+      Path seen = null;
+      while (true) {
+        seen = awaitNext(seen);
+        if (!restored(saver, session, seen)) {
+          continue;
+        }
+        long step = model.stepOf(session);
+        double accuracy = model.accuracyOn(test, session);
+        events.addScalar("accuracy", (float) accuracy, step);
+        events.flush();
+        progress.tested(step, accuracy);
+        if (step >= settings.steps()) {
+          return accuracy;
+        }
+      }
+    }
+  }
+
+  /** A checkpoint may be removed for newer ones while it is read. */
+  private static boolean restored(Saver saver, LocalSession session, Path checkpoint) {
+    try {
+      saver.restore(session, checkpoint);
+      return true;
+    } catch (MillraceException e) {
+      if (CheckpointFolder.isComplete(checkpoint) && e.code() != Code.DATA_LOSS) {
+        throw e;
+      }
+      LOG.warn("Checkpoint {} is passed over: {}", checkpoint, e.getMessage());
+      return false;
+    }
+  }
+
+  /** The latest checkpoint, once it is another than {@code seen}. */
+  private Path awaitNext(Path seen) {
+    long start = System.nanoTime();
+    long said = start;
+    while (true) {
+      Optional<Path> latest = CheckpointFolder.latest(settings.logDir());
+      if (latest.isPresent() && !latest.get().equals(seen)) {
+        return latest.get();
+      }
+      long now = System.nanoTime();
+      if (now - start > PATIENCE.toNanos()) {
+        throw new MillraceException(
+            Code.DEADLINE_EXCEEDED,
+            ("There was no new checkpoint in %s for %d minutes: the job has ended before its last"
+                    + " step, or saves elsewhere.")
+                .formatted(settings.logDir(), PATIENCE.toMinutes()));
+      }
+      if (now - said > SAY_EVERY.toNanos()) {
+        LOG.info("Waiting for the next checkpoint in {}.", settings.logDir());
+        said = now;
+      }
+      LockSupport.parkNanos(LOOK_EVERY.toNanos());
+    }
+  }
+}
