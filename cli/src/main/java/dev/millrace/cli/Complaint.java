@@ -2,6 +2,7 @@ package dev.millrace.cli;
 
 import dev.millrace.base.MillraceException;
 import java.util.List;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
@@ -45,7 +46,10 @@ final class Complaint {
     if (verbose) {
       e.printStackTrace(line.getErr());
     }
-    String command = line.getCommandSpec().qualifiedName();
+    String command =
+        line.getCommandSpec()
+            .qualifiedName()
+            .replaceFirst("millrace", Matcher.quoteReplacement(Millrace.COMMAND));
     say(line, sentence(e.getMessage()) + suggestion(e) + " See " + command + " --help.");
     return WRONG_USE;
   }

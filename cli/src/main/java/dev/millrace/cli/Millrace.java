@@ -52,6 +52,9 @@ import picocli.CommandLine.ScopeType;
       "130, 143:stopped by Ctrl-C, by SIGTERM",
     })
 public final class Millrace implements Runnable {
+  /** What users type to run it, which the scripts know. */
+  static final String COMMAND = System.getProperty("millrace.command", "millrace");
+
   /** Held, as loggers nobody holds forget their level. */
   private static final Logger GRPC_LOG = Logger.getLogger("io.grpc");
 

@@ -304,8 +304,8 @@ final class TrainMnist implements Callable<Integer> {
       startTasks();
     }
     out.printf("checkpoint and summaries are in %s%n", logDir);
-    out.printf("  millrace checkpoint show %s%n", logDir);
-    out.printf("  millrace events %s%n", logDir);
+    out.printf("  %s checkpoint show %s%n", Millrace.COMMAND, logDir);
+    out.printf("  %s events %s%n", Millrace.COMMAND, logDir);
     out.printf("  tensorboard --logdir %s%n", logDir);
   }
 

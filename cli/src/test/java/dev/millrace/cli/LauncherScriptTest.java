@@ -26,6 +26,9 @@ class LauncherScriptTest {
       assertEquals("", m.out());
       assertTrue(m.err().startsWith("millrace: Invalid value for option '--model'"), m.err());
       assertEquals(1, m.err().lines().count(), m.err());
+      // As it was typed, so that it can be typed again.
+      Path script = RunningMillrace.sourceTree().resolve("millrace");
+      assertTrue(m.err().contains("See " + script + " train mnist --help."), m.err());
     }
   }
 
