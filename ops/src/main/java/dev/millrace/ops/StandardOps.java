@@ -51,6 +51,7 @@ public final class StandardOps {
 
   private StandardOps() {}
 
+  /** All ops there are, TensorFlow's names and meanings. */
   public static OpRegistry registry() {
     return REGISTRY;
   }

@@ -27,7 +27,8 @@ class DocumentedSamplesTest {
           "^ *// sample (\\w+)\\n(.*?)^ *// end\\n", Pattern.DOTALL | Pattern.MULTILINE);
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)#\\s]+)[^)]*\\)");
 
-  private static Path root() {
+  /** The folder of the whole source tree. */
+  static Path root() {
     Path dir = Path.of("").toAbsolutePath();
     while (!Files.exists(dir.resolve("ARCHITECTURE.md"))) {
       dir = dir.getParent();

@@ -28,6 +28,10 @@ public final class BroadcastTo {
 
   private BroadcastTo() {}
 
+  /**
+   * {@code input} repeated along dimensions of size 1, and along new ones in front, to {@code
+   * shape}.
+   */
   public static Output of(Scope scope, Output input, Output shape) {
     return scope.add(OP, input, shape).output();
   }

@@ -31,14 +31,17 @@ public final class Const {
     return scope.node(OP).attr("value", value).attr("dtype", value.dtype()).add().output();
   }
 
+  /** A scalar. */
   public static Output of(Scope scope, float value) {
     return of(scope, Tensor.scalar(value));
   }
 
+  /** A scalar of int32. */
   public static Output of(Scope scope, int value) {
     return of(scope, Tensor.scalar(value));
   }
 
+  /** A scalar of int64. */
   public static Output of(Scope scope, long value) {
     return of(scope, Tensor.scalar(value));
   }
@@ -50,6 +53,7 @@ public final class Const {
     return of(scope, t);
   }
 
+  /** A scalar of bytes: the string in UTF-8. */
   public static Output of(Scope scope, String value) {
     return of(scope, Tensor.scalar(value));
   }

@@ -31,6 +31,10 @@ public final class DynamicPartition {
 
   private DynamicPartition() {}
 
+  /**
+   * The slices of {@code data} sorted into {@code number} outputs, by the number each has in {@code
+   * partitions}; in each they keep their order.
+   */
   public static List<Output> of(Scope scope, Output data, Output partitions, int number) {
     return scope
         .node(OP)

@@ -37,6 +37,10 @@ public final class DynamicStitch {
         .build();
   }
 
+  /**
+   * One tensor of the slices in {@code data}, each at the place its index says; where an index
+   * comes twice, the later slice stays.
+   */
   public static Output of(Scope scope, List<Output> indices, List<Output> data) {
     return scope.node(OP).inputs(indices).inputs(data).add().output();
   }

@@ -25,10 +25,15 @@ public final class ExpandDims {
 
   private ExpandDims() {}
 
+  /**
+   * {@code input} with a dimension of size 1 inserted at {@code axis}; negative ones count from the
+   * end.
+   */
   public static Output of(Scope scope, Output input, int axis) {
     return of(scope, input, Const.of(scope, axis));
   }
 
+  /** Likewise at an axis that is known only when the graph runs. */
   public static Output of(Scope scope, Output input, Output axis) {
     return scope.add(OP, input, axis).output();
   }

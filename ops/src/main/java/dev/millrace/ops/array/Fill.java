@@ -37,10 +37,12 @@ public final class Fill {
 
   private Fill() {}
 
+  /** A tensor of the dimensions {@code dims}, each element the scalar {@code value}. */
   public static Output of(Scope scope, Output dims, Output value) {
     return scope.add(OP, dims, value).output();
   }
 
+  /** Likewise of a shape that is known now. */
   public static Output of(Scope scope, Shape shape, Output value) {
     return of(scope, Const.dims(scope, shape), value);
   }

@@ -55,6 +55,10 @@ public final class Gather {
     return of(scope, params, indices, 0);
   }
 
+  /**
+   * The slices of {@code params} along {@code axis} that {@code indices} number; an index out of
+   * range fails the step.
+   */
   public static Output of(Scope scope, Output params, Output indices, int axis) {
     return scope.add(OP, params, indices, Const.of(scope, axis)).output();
   }

@@ -30,6 +30,7 @@ public final class GatherNd {
 
   private GatherNd() {}
 
+  /** The elements or slices of {@code params} whose coordinates are the rows of {@code indices}. */
   public static Output of(Scope scope, Output params, Output indices) {
     return scope.add(OP, params, indices).output();
   }

@@ -22,6 +22,7 @@ public final class Identity {
 
   private Identity() {}
 
+  /** {@code input} as it is: a name for it, or a copy of it on another device. */
   public static Output of(Scope scope, Output input) {
     return scope.add(OP, input).output();
   }

@@ -47,6 +47,10 @@ public final class InTopK {
 
   private InTopK() {}
 
+  /**
+   * For each row of {@code predictions}, whether the class {@code targets} names is among its
+   * {@code k} largest; ties count as among them.
+   */
   public static Output of(Scope scope, Output predictions, Output targets, int k) {
     return scope.node(V1).input(predictions).input(targets).attr("k", k).add().output();
   }

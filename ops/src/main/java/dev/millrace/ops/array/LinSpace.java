@@ -30,6 +30,7 @@ public final class LinSpace {
 
   private LinSpace() {}
 
+  /** {@code num} numbers at equal distances from {@code start} to {@code stop}, both included. */
   public static Output of(Scope scope, Output start, Output stop, int num) {
     return scope.add(OP, start, stop, Const.of(scope, num)).output();
   }

@@ -31,6 +31,10 @@ public final class MatrixBandPart {
 
   private MatrixBandPart() {}
 
+  /**
+   * Matrices with only {@code lower} diagonals below the main one and {@code upper} above it left;
+   * the rest is 0. A negative number leaves all.
+   */
   public static Output of(Scope scope, Output input, Output lower, Output upper) {
     return scope.add(OP, input, lower, upper).output();
   }

@@ -32,6 +32,7 @@ public final class OnesLike {
 
   private OnesLike() {}
 
+  /** Ones of the shape and type of {@code x}. */
   public static Output of(Scope scope, Output x) {
     return scope.add(OP, x).output();
   }

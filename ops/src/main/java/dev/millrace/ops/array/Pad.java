@@ -50,6 +50,10 @@ public final class Pad {
 
   private Pad() {}
 
+  /**
+   * {@code input} with zeros around it: a row of {@code paddings} per dimension, how many before
+   * and how many after.
+   */
   public static Output of(Scope scope, Output input, Output paddings) {
     return scope.add(OP, input, paddings).output();
   }

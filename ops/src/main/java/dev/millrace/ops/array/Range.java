@@ -30,6 +30,10 @@ public final class Range {
 
   private Range() {}
 
+  /**
+   * The numbers from {@code start} in steps of {@code delta} up to {@code limit}, which is not
+   * included.
+   */
   public static Output of(Scope scope, Output start, Output limit, Output delta) {
     return scope.add(OP, start, limit, delta).output();
   }

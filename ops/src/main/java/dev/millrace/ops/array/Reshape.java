@@ -27,6 +27,10 @@ public final class Reshape {
 
   private Reshape() {}
 
+  /**
+   * The elements of {@code tensor} in another {@code shape} of as many; one dimension may be -1,
+   * which is what is left for it.
+   */
   public static Output of(Scope scope, Output tensor, Output shape) {
     return scope.add(OP, tensor, shape).output();
   }

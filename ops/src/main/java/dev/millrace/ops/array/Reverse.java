@@ -27,6 +27,7 @@ public final class Reverse {
 
   private Reverse() {}
 
+  /** {@code tensor} with the order along each of {@code axes} turned round. */
   public static Output of(Scope scope, Output tensor, Output axes) {
     return scope.add(OP, tensor, axes).output();
   }

@@ -31,6 +31,10 @@ public final class ScatterNd {
 
   private ScatterNd() {}
 
+  /**
+   * Zeros of {@code shape} with {@code updates} added at the coordinates in the rows of {@code
+   * indices}.
+   */
   public static Output of(Scope scope, Output indices, Output updates, Output shape) {
     return scope.add(OP, indices, updates, shape).output();
   }

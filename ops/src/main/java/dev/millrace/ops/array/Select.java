@@ -50,6 +50,10 @@ public final class Select {
 
   private Select() {}
 
+  /**
+   * Elements of {@code t} where {@code condition} is true and of {@code e} where it is false; a
+   * condition of one dimension chooses whole rows.
+   */
   public static Output of(Scope scope, Output condition, Output t, Output e) {
     return scope.add(OP, condition, t, e).output();
   }

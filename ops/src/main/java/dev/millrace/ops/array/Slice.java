@@ -32,6 +32,10 @@ public final class Slice {
 
   private Slice() {}
 
+  /**
+   * The part of {@code input} from {@code begin} on, of {@code size}; -1 is all that is left of a
+   * dimension.
+   */
   public static Output of(Scope scope, Output input, Output begin, Output size) {
     return scope.add(OP, input, begin, size).output();
   }

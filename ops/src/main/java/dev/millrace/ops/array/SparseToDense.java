@@ -35,6 +35,7 @@ public final class SparseToDense {
 
   private SparseToDense() {}
 
+  /** A tensor of {@code shape} with values at {@code indices} and a default elsewhere. */
   public static Output of(
       Scope scope, Output indices, Output shape, Output values, Output defaultValue) {
     return scope.add(OP, indices, shape, values, defaultValue).output();

@@ -31,10 +31,12 @@ public final class Tile {
 
   private Tile() {}
 
+  /** {@code input} repeated so many times along each dimension. */
   public static Output of(Scope scope, Output input, Output multiples) {
     return scope.add(OP, input, multiples).output();
   }
 
+  /** Likewise, known now. */
   public static Output of(Scope scope, Output input, int... multiples) {
     return of(scope, input, Const.ints(scope, multiples));
   }

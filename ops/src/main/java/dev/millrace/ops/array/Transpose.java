@@ -46,10 +46,12 @@ public final class Transpose {
 
   private Transpose() {}
 
+  /** {@code x} with its dimensions in the order {@code perm}. */
   public static Output of(Scope scope, Output x, Output perm) {
     return scope.add(OP, x, perm).output();
   }
 
+  /** Likewise, known now. */
   public static Output of(Scope scope, Output x, int... perm) {
     return of(scope, x, Const.ints(scope, perm));
   }

@@ -33,6 +33,7 @@ public final class Where {
 
   private Where() {}
 
+  /** The coordinates of the elements that are true or not 0, one per row, in their order. */
   public static Output of(Scope scope, Output condition) {
     return scope.add(OP, condition).output();
   }

@@ -30,6 +30,7 @@ public final class ZerosLike {
 
   private ZerosLike() {}
 
+  /** Zeros of the shape and type of {@code x}. */
   public static Output of(Scope scope, Output x) {
     return scope.add(OP, x).output();
   }

@@ -49,14 +49,17 @@ public final class Frames {
         .output();
   }
 
+  /** Hands {@code data} out of the loop it is in, when that ends. */
   public static Output exit(Scope scope, Output data) {
     return scope.add(EXIT, data).output();
   }
 
+  /** Hands {@code data} on to the next iteration. */
   public static Output nextIteration(Scope scope, Output data) {
     return scope.add(NEXT_ITERATION, data).output();
   }
 
+  /** Marks {@code condition} as what decides whether the loop goes on. */
   public static Output loopCond(Scope scope, Output condition) {
     return scope.add(LOOP_COND, condition).output();
   }

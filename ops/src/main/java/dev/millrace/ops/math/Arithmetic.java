@@ -178,42 +178,54 @@ public final class Arithmetic {
 
   private Arithmetic() {}
 
+  /**
+   * {@code x + y}; like all here, element by element, with dimensions of size 1 repeated to fit.
+   */
   public static Output add(Scope scope, Output x, Output y) {
     return scope.add(ADD_V2, x, y).output();
   }
 
+  /** {@code x - y}. */
   public static Output sub(Scope scope, Output x, Output y) {
     return scope.add(SUB, x, y).output();
   }
 
+  /** {@code x * y}, element by element. */
   public static Output mul(Scope scope, Output x, Output y) {
     return scope.add(MUL, x, y).output();
   }
 
+  /** {@code x / y} of floating numbers. */
   public static Output realDiv(Scope scope, Output x, Output y) {
     return scope.add(REAL_DIV, x, y).output();
   }
 
+  /** {@code x / y}, rounded towards minus infinity. */
   public static Output floorDiv(Scope scope, Output x, Output y) {
     return scope.add(FLOOR_DIV, x, y).output();
   }
 
+  /** What {@link #floorDiv} leaves: of the sign of {@code y}. */
   public static Output floorMod(Scope scope, Output x, Output y) {
     return scope.add(FLOOR_MOD, x, y).output();
   }
 
+  /** The larger of each two. */
   public static Output maximum(Scope scope, Output x, Output y) {
     return scope.add(MAXIMUM, x, y).output();
   }
 
+  /** The smaller of each two. */
   public static Output minimum(Scope scope, Output x, Output y) {
     return scope.add(MINIMUM, x, y).output();
   }
 
+  /** {@code x} to the power of {@code y}. */
   public static Output pow(Scope scope, Output x, Output y) {
     return scope.add(POW, x, y).output();
   }
 
+  /** {@code (x - y) * (x - y)}. */
   public static Output squaredDifference(Scope scope, Output x, Output y) {
     return scope.add(SQUARED_DIFFERENCE, x, y).output();
   }

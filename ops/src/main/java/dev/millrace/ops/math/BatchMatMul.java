@@ -64,6 +64,10 @@ public final class BatchMatMul {
         .build();
   }
 
+  /**
+   * The products of the matrices in the last two dimensions; the others are repeated to fit. {@code
+   * adjX} and {@code adjY} take an adjoint first.
+   */
   public static Output of(Scope scope, Output x, Output y, boolean adjX, boolean adjY) {
     return of(scope, OP, x, y, adjX, adjY);
   }

@@ -30,6 +30,7 @@ public final class ClipByValue {
 
   private ClipByValue() {}
 
+  /** {@code t} with what is below {@code min} and above {@code max} set to these. */
   public static Output of(Scope scope, Output t, Output min, Output max) {
     return scope.add(OP, t, min, max).output();
   }

@@ -33,18 +33,22 @@ public final class Comparisons {
 
   private Comparisons() {}
 
+  /** Whether {@code x == y}, element by element; dimensions of size 1 are repeated to fit. */
   public static Output equal(Scope scope, Output x, Output y) {
     return scope.add(EQUAL, x, y).output();
   }
 
+  /** Whether {@code x < y}. */
   public static Output less(Scope scope, Output x, Output y) {
     return scope.add(LESS, x, y).output();
   }
 
+  /** Whether {@code x > y}. */
   public static Output greater(Scope scope, Output x, Output y) {
     return scope.add(GREATER, x, y).output();
   }
 
+  /** Whether {@code x >= y}. */
   public static Output greaterEqual(Scope scope, Output x, Output y) {
     return scope.add(GREATER_EQUAL, x, y).output();
   }

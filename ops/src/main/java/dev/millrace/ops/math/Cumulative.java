@@ -37,10 +37,15 @@ public final class Cumulative {
         .kernelPerNode(node -> kernel(node, product));
   }
 
+  /**
+   * The sums of the elements up to each along {@code axis}; {@code exclusive} leaves out the
+   * element itself, {@code reverse} starts at the end.
+   */
   public static Output sum(Scope s, Output x, int axis, boolean exclusive, boolean reverse) {
     return of(s, SUM, x, Const.of(s, axis), exclusive, reverse);
   }
 
+  /** Likewise the products. */
   public static Output prod(Scope s, Output x, int axis, boolean exclusive, boolean reverse) {
     return of(s, PROD, x, Const.of(s, axis), exclusive, reverse);
   }

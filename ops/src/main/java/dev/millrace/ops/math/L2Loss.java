@@ -22,6 +22,7 @@ public final class L2Loss {
 
   private L2Loss() {}
 
+  /** Half the sum of the squares of {@code t}. */
   public static Output of(Scope scope, Output t) {
     return scope.add(OP, t).output();
   }

@@ -35,10 +35,12 @@ public final class MatMul {
 
   private MatMul() {}
 
+  /** The product of two matrices. */
   public static Output of(Scope scope, Output a, Output b) {
     return of(scope, a, b, false, false);
   }
 
+  /** Likewise of their transposes where told so. */
   public static Output of(Scope scope, Output a, Output b, boolean transposeA, boolean transposeB) {
     return scope
         .node(OP)

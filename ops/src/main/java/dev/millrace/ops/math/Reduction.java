@@ -46,10 +46,12 @@ public final class Reduction {
     return scope.node(op).input(x).input(axes).attr("keep_dims", keepDims).add().output();
   }
 
+  /** The sums along {@code axes}, which stay as dimensions of size 1 if {@code keepDims}. */
   public static Output sum(Scope scope, Output x, Output axes, boolean keepDims) {
     return of(scope, SUM, x, axes, keepDims);
   }
 
+  /** The sums along {@code axes}, or of all elements if none is given. */
   public static Output sum(Scope scope, Output x, int... axes) {
     return sum(scope, x, Const.ints(scope, axes), false);
   }
@@ -59,6 +61,7 @@ public final class Reduction {
     return sum(scope, x, every(scope, x), false);
   }
 
+  /** The means along {@code axes}, or of all elements if none is given. */
   public static Output mean(Scope scope, Output x, int... axes) {
     return of(scope, MEAN, x, Const.ints(scope, axes), false);
   }
@@ -68,6 +71,7 @@ public final class Reduction {
     return of(scope, MEAN, x, every(scope, x), false);
   }
 
+  /** The largest along {@code axes}, or of all elements if none is given. */
   public static Output max(Scope scope, Output x, int... axes) {
     return of(scope, MAX, x, Const.ints(scope, axes), false);
   }

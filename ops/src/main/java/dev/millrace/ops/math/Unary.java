@@ -155,34 +155,42 @@ public final class Unary {
     return scope.add(op, x).output();
   }
 
+  /** {@code -x}. */
   public static Output neg(Scope scope, Output x) {
     return of(scope, NEG, x);
   }
 
+  /** {@code x * x}. */
   public static Output square(Scope scope, Output x) {
     return of(scope, SQUARE, x);
   }
 
+  /** The square root; NaN of negative numbers. */
   public static Output sqrt(Scope scope, Output x) {
     return of(scope, SQRT, x);
   }
 
+  /** {@code e} to the power of {@code x}. */
   public static Output exp(Scope scope, Output x) {
     return of(scope, EXP, x);
   }
 
+  /** The natural logarithm; NaN of negative numbers. */
   public static Output log(Scope scope, Output x) {
     return of(scope, LOG, x);
   }
 
+  /** The hyperbolic tangent. */
   public static Output tanh(Scope scope, Output x) {
     return of(scope, TANH, x);
   }
 
+  /** {@code 1 / (1 + exp(-x))}. */
   public static Output sigmoid(Scope scope, Output x) {
     return of(scope, SIGMOID, x);
   }
 
+  /** {@code 1 / x}. */
   public static Output reciprocal(Scope scope, Output x) {
     return of(scope, RECIPROCAL, x);
   }

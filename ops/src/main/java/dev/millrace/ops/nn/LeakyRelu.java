@@ -59,6 +59,7 @@ public final class LeakyRelu {
 
   private LeakyRelu() {}
 
+  /** {@code x} where that is above 0, else {@code alpha * x}. */
   public static Output of(Scope scope, Output x, float alpha) {
     return scope.node(OP).input(x).attr("alpha", alpha).add().output();
   }

@@ -69,6 +69,10 @@ public final class RandomNumbers {
         .output();
   }
 
+  /**
+   * Random numbers of {@code shape}, of the distribution {@code op} has. Two seeds of 0 are new in
+   * every session; others give the same sequence each time.
+   */
   public static Output of(Scope scope, Op op, DType dtype, Shape shape, long seed, long seed2) {
     return of(scope, op, dtype, Const.dims(scope, shape), seed, seed2);
   }

@@ -27,6 +27,7 @@ public final class RandomShuffle {
 
   private RandomShuffle() {}
 
+  /** The rows of {@code value} in a random order. */
   public static Output of(Scope scope, Output value, long seed, long seed2) {
     return scope.node(OP).input(value).attr("seed", seed).attr("seed2", seed2).add().output();
   }

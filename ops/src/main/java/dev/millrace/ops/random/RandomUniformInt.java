@@ -38,6 +38,7 @@ public final class RandomUniformInt {
 
   private RandomUniformInt() {}
 
+  /** Integers of equal chance from {@code min} up to {@code max}, which is not included. */
   public static Output of(
       Scope scope, Output shape, Output min, Output max, long seed, long seed2) {
     return scope
