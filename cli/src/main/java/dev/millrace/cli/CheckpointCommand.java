@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -121,7 +122,12 @@ final class CheckpointCommand implements Runnable {
     table.print(report.out());
     report
         .out()
-        .printf("%d tensors, %,d elements, %s%n", facts.size(), numbers, Amount.bytes(bytes));
+        .printf(
+            Locale.ROOT,
+            "%d tensors, %,d elements, %s%n",
+            facts.size(),
+            numbers,
+            Amount.bytes(bytes));
   }
 
   private static void showOne(Report report, BundleReader reader, String name) {

@@ -122,7 +122,9 @@ final class ClusterView implements AutoCloseable {
   }
 
   private static String why(Throwable e) {
-    return String.valueOf(MillraceException.of(e).getMessage());
+    // The name of the call that failed is for those who write networks.
+    return String.valueOf(MillraceException.of(e).getMessage())
+        .replaceFirst("finishConnect\\(\\.\\.\\) failed with error\\(-\\d+\\): ", "");
   }
 
   /**

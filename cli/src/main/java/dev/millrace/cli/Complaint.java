@@ -1,12 +1,13 @@
 package dev.millrace.cli;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Closest;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 
 /**
  * How the command line says what went wrong: one sentence on standard error, and a stack trace only
@@ -50,23 +51,41 @@ final class Complaint {
         line.getCommandSpec()
             .qualifiedName()
             .replaceFirst("millrace", Matcher.quoteReplacement(Millrace.COMMAND));
-    say(line, sentence(e.getMessage()) + suggestion(e) + " See " + command + " --help.");
+    String what =
+        e instanceof CommandLine.UnmatchedArgumentException u
+            ? unknown(line.getCommandSpec(), u.getUnmatched().getFirst())
+            : sentence(named(line.getCommandSpec(), String.valueOf(e.getMessage())));
+    say(line, what + " See " + command + " --help.");
     return WRONG_USE;
   }
 
   private static String sentence(String message) {
-    String m = String.valueOf(message).strip();
+    String m = message.strip();
     return m.endsWith(".") ? m : m + ".";
   }
 
-  private static String suggestion(CommandLine.ParameterException e) {
-    if (e instanceof CommandLine.UnmatchedArgumentException u) {
-      List<String> close = u.getSuggestions();
-      if (!close.isEmpty()) {
-        return close.stream().limit(3).collect(Collectors.joining(", ", " Did you mean ", "?"));
-      }
+  /** In words of users: flags by their first names, and no types of Java. */
+  private static String named(CommandSpec spec, String message) {
+    String m =
+        message
+            .replace("option option", "option")
+            .replaceFirst("positional parameter at index \\d+ \\((\\w+)\\)", "$1")
+            .replaceFirst("is not an? (int|long)$", "is not a whole number, or is too large")
+            .replaceFirst("is not a (float|double)$", "is not a number");
+    for (OptionSpec o : spec.options()) {
+      m = m.replace("'" + o.longestName() + "'", "'" + o.names()[0] + "'");
     }
-    return "";
+    return m;
+  }
+
+  private static String unknown(CommandSpec spec, String word) {
+    if (word.startsWith("-")) {
+      String flag = word.replaceFirst("=.*", "");
+      return "There is no flag '" + flag + "'." + Closest.hint(flag, spec.optionsMap().keySet());
+    }
+    return spec.subcommands().isEmpty()
+        ? "'" + word + "' is one word too many."
+        : "There is no command '" + word + "'." + Closest.hint(word, visibleSubcommands(spec));
   }
 
   /** A command that was understood and did not succeed. */

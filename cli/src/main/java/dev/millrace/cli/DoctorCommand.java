@@ -1,5 +1,6 @@
 package dev.millrace.cli;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.cli.Examination.Finding;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -40,6 +41,9 @@ final class DoctorCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (timeoutSeconds < 1) {
+      throw MillraceException.invalid("--timeout is %d; it must be at least 1.", timeoutSeconds);
+    }
     Examination found = new Examination();
     MachineCheck machine = new MachineCheck(found);
     machine.java();
@@ -48,7 +52,7 @@ final class DoctorCommand implements Callable<Integer> {
       machine.folder(logDir);
     }
     if (cluster.hasCluster()) {
-      Duration patience = Duration.ofSeconds(Math.max(1, timeoutSeconds));
+      Duration patience = Duration.ofSeconds(timeoutSeconds);
       new NetworkCheck(cluster.cluster(), patience, found).run();
     }
     if (report.json) {

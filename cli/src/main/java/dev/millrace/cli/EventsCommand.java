@@ -54,6 +54,10 @@ final class EventsCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (width < 1 || height < 1) {
+      throw MillraceException.invalid(
+          "--width is %d and --height %d; both must be at least 1.", width, height);
+    }
     Map<Scalars.Key, List<Point>> all = new TreeMap<>(Scalars.read(place).series());
     List<String> known = all.keySet().stream().map(Scalars.Key::tag).distinct().toList();
     all.keySet().removeIf(k -> !tags.isEmpty() && tags.stream().noneMatch(k.tag()::contains));

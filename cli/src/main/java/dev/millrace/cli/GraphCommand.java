@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -66,8 +67,12 @@ final class GraphCommand implements Callable<Integer> {
     }
     PrintWriter out = report.out();
     out.printf(
+        Locale.ROOT,
         "%d nodes, %d functions, %d variables with %,d elements%n",
-        graph.getNodeCount(), graph.getLibrary().getFunctionCount(), variables.size(), parameters);
+        graph.getNodeCount(),
+        graph.getLibrary().getFunctionCount(),
+        variables.size(),
+        parameters);
     section(out, "inputs", inputs);
     section(out, "variables", variables);
     counts(out, "op", ops);

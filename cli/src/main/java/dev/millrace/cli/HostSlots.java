@@ -2,6 +2,7 @@ package dev.millrace.cli;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.storage.Failures;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -59,7 +60,7 @@ record HostSlots(String host, int slots) {
       }
     } catch (IOException e) {
       throw new MillraceException(
-          Code.NOT_FOUND, "Cannot read the host file " + file + ": " + e.getMessage(), e);
+          Code.NOT_FOUND, "Cannot read the host file " + file + ": " + Failures.reason(e) + ".", e);
     }
     return checked(hosts);
   }

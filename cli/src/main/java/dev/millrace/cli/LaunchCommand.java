@@ -66,9 +66,9 @@ final class LaunchCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     List<HostSlots.Slot> slots = HostSlots.assign(hosts(), ranks());
     try (LaunchedJob job = new LaunchedJob(slots, exported())) {
-      boolean colour = System.console() != null && System.console().isTerminal();
       CommandLine line = spec.commandLine();
-      job.start(command, List.of(ssh.split(" ")), line.getOut(), line.getErr(), colour);
+      job.start(
+          command, List.of(ssh.split(" ")), line.getOut(), line.getErr(), Terminal.hasColours());
       LaunchedRank failed = job.await();
       if (failed == null) {
         return 0;

@@ -105,10 +105,10 @@ final class LaunchedRank {
     try {
       return b.start();
     } catch (IOException e) {
+      // Java's words, with the system's in parentheses at their end.
+      String why = e.getMessage().replaceFirst("(?s).*\\(([^()]*)\\)\\s*$", "$1");
       throw new MillraceException(
-          Code.NOT_FOUND,
-          "Cannot start '" + b.command().getFirst() + "': " + e.getMessage() + ".",
-          e);
+          Code.NOT_FOUND, "Cannot start '" + b.command().getFirst() + "': " + why + ".", e);
     }
   }
 

@@ -3,6 +3,7 @@ package dev.millrace.cli;
 import com.sun.management.OperatingSystemMXBean;
 import dev.millrace.base.Version;
 import dev.millrace.cli.text.Amount;
+import dev.millrace.storage.Failures;
 import dev.millrace.tensor.math.OneDnn;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -70,7 +71,7 @@ final class MachineCheck {
         found.ok("folder", "%s is writable, %s free", folder, Amount.bytes(free));
       }
     } catch (IOException e) {
-      found.bad("folder", "%s is not writable: %s.", folder, e);
+      found.bad("folder", "%s is not writable: %s.", folder, Failures.reason(e));
     }
   }
 }

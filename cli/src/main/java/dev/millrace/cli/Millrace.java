@@ -5,6 +5,7 @@ import dev.millrace.examples.mnist.Method;
 import dev.millrace.examples.mnist.Mode;
 import dev.millrace.examples.mnist.Network;
 import java.io.PrintWriter;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -81,6 +82,10 @@ public final class Millrace implements Runnable {
       // The progress line says it, and is torn by log lines.
       System.setProperty(
           "org.slf4j.simpleLogger.log.dev.millrace.train.hook.StepCounterHook", "warn");
+      if (args.length > 0 && args[0].equals("example")) {
+        // Its servers are in this process and of no interest outside.
+        System.setProperty("org.slf4j.simpleLogger.log.dev.millrace.cluster.Server", "warn");
+      }
       if (isLocalTraining(List.of(args))) {
         // Likewise of saves: the processes of a whole cluster keep their logs to themselves too.
         System.setProperty("org.slf4j.simpleLogger.log.dev.millrace.train", "warn");
@@ -108,7 +113,17 @@ public final class Millrace implements Runnable {
         .setErr(err)
         .setParameterExceptionHandler((e, unused) -> Complaint.wrongUse(e, top.verbose))
         .setExecutionExceptionHandler((e, line, unused) -> Complaint.failed(e, line, top.verbose))
-        .execute(args);
+        .execute(asFlag(args));
+  }
+
+  /** {@code help train} means {@code train --help}. */
+  private static String[] asFlag(String[] args) {
+    if (args.length == 0 || !args[0].equals("help")) {
+      return args;
+    }
+    List<String> words = new ArrayList<>(List.of(args).subList(1, args.length));
+    words.add("--help");
+    return words.toArray(String[]::new);
   }
 
   /** The command with all its subcommands, to be run or only to understand arguments. */

@@ -67,17 +67,25 @@ final class StatusCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    Duration patience = Duration.ofSeconds(Math.max(1, timeoutSeconds));
+    if (timeoutSeconds < 1 || intervalSeconds < 0) {
+      throw MillraceException.invalid(
+          "--timeout is %d and --interval %d; they must be at least 1 and 0.",
+          timeoutSeconds, intervalSeconds);
+    }
+    Duration patience = Duration.ofSeconds(timeoutSeconds);
     List<TaskPace> tasks;
     Pace pace = null;
     String noPace = "no global step yet";
     try (ClusterView view = new ClusterView(cluster.cluster(), patience)) {
       List<ClusterView.Answer> before = view.ask();
       try (StepReader reader = reader(before, patience)) {
+        if (reader == null) {
+          noPace = "no global step: no task that could hold it answers";
+        }
         OptionalLong first = reader == null ? OptionalLong.empty() : reader.read();
         long start = System.nanoTime();
         before = intervalSeconds > 0 ? view.ask() : before;
-        TimeUnit.SECONDS.sleep(Math.max(0, intervalSeconds));
+        TimeUnit.SECONDS.sleep(intervalSeconds);
         tasks = TaskPace.between(before, intervalSeconds > 0 ? view.ask() : before);
         if (first.isPresent()) {
           pace = Pace.between(first.getAsLong(), start, reader.read());

@@ -46,6 +46,8 @@ import picocli.CommandLine.Spec;
     })
 final class TrainMnist implements Callable<Integer> {
   private static final int TRAIN_IMAGES = 60_000;
+  private static final List<String> CLUSTER_FLAGS =
+      List.of("--ps_hosts", "--worker_hosts", "--cluster", "--job_name", "--task_index");
 
   @Spec CommandSpec spec;
 
@@ -145,6 +147,7 @@ final class TrainMnist implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     Starter.leaveWithIt();
+    checkPlace();
     countTasks();
     check();
     if (mode == Mode.RING && (isRank() || workers == 1)) {
@@ -193,6 +196,31 @@ final class TrainMnist implements Callable<Integer> {
     return spec.commandLine().getParseResult().hasMatchedOption(flag);
   }
 
+  private static void checkPositive(String flag, long value) {
+    if (value < 1) {
+      throw MillraceException.invalid("%s is %d; it must be at least 1.", flag, value);
+    }
+  }
+
+  /** A cluster that is described must be meant, and this process must have a place in it. */
+  private void checkPlace() {
+    if (mode.hasServers()) {
+      if (!cluster.given() && cluster.hasCluster()) {
+        throw MillraceException.invalid(
+            "The cluster is given, but not which task of it this process is: add --job_name and"
+                + " --task_index, or leave the cluster out to have a whole one started here.");
+      }
+      return;
+    }
+    for (String flag : CLUSTER_FLAGS) {
+      if (isGiven(flag)) {
+        throw MillraceException.invalid(
+            "--mode %s has no jobs and tasks: leave out %s%s.",
+            mode, flag, mode == Mode.RING ? ", and start ranks with millrace launch" : "");
+      }
+    }
+  }
+
   private void check() {
     if (mode == Mode.LOCAL && (isGiven("--ps") || isGiven("--workers"))) {
       throw MillraceException.invalid(
@@ -201,14 +229,11 @@ final class TrainMnist implements Callable<Integer> {
     if (mode == Mode.RING && isGiven("--ps")) {
       throw MillraceException.invalid("--mode ring has no parameter servers: leave out --ps.");
     }
-    if (workers < 1
-        || ps < 1
-        || batchSize < 1
-        || (steps != null && steps < 1)
-        || (epochs != null && epochs < 1)) {
-      throw MillraceException.invalid(
-          "--ps, --workers, --steps, --epochs and --batch-size must be at least 1.");
-    }
+    checkPositive("--ps", ps);
+    checkPositive("--workers", workers);
+    checkPositive("--batch-size", batchSize);
+    checkPositive("--steps", steps == null ? 1 : steps);
+    checkPositive("--epochs", epochs == null ? 1 : epochs);
     if (backupWorkers < 0 || backupWorkers > 0 && mode != Mode.SYNC || backupWorkers >= workers) {
       throw MillraceException.invalid(
           "--backup-workers is %d; only --mode sync has them, and at least one of the %d workers"
@@ -257,7 +282,7 @@ final class TrainMnist implements Callable<Integer> {
             bound,
             dataDir,
             logDir),
-        new Progress(System.out, steps, live || isTerminal()));
+        new Progress(System.out, steps, live || Terminal.isThere()));
   }
 
   private double asRank(Ring ring) {
@@ -371,17 +396,13 @@ final class TrainMnist implements Callable<Integer> {
     if (dataDir != null) {
       flags.addAll(List.of("--data-dir", dataDir.toAbsolutePath().toString()));
     }
-    if (isTerminal()) {
+    if (Terminal.isThere()) {
       flags.add("--live");
     }
     if (verbose) {
       flags.add("--verbose");
     }
     return flags;
-  }
-
-  private static boolean isTerminal() {
-    return System.console() != null && System.console().isTerminal();
   }
 
   private float learningRate() {

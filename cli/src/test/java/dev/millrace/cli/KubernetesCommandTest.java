@@ -171,6 +171,8 @@ class KubernetesCommandTest {
     Ran.millrace("k8s", "--name", "m", "--image", "i", "--workers", "0").wasRefusedFor("worker");
     Ran.millrace("k8s", "--name", "m", "--image", "i", "--mode", "ring", "--ps", "1")
         .wasRefusedFor("ring", "--ps");
+    Ran.millrace("k8s", "--name", "m", "--image", "i", "--workers", "5000")
+        .wasRefusedFor("5001 tasks", "--mode ring");
     Ran.millrace("k8s", "--name", "m", "--image", "i", "--mode", "local").wasRefusedFor("local");
     Ran.millrace("k8s", "--name", "m", "--image", "i", "--port", "80").wasRefusedFor("--port");
   }

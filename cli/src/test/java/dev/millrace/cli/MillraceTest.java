@@ -68,6 +68,14 @@ class MillraceTest {
   }
 
   @Test
+  void helpIsACommandToo() {
+    assertEquals(
+        Ran.millrace("train", "mnist", "--help").succeeded(),
+        Ran.millrace("help", "train", "mnist").succeeded());
+    assertEquals(Ran.millrace("--help").succeeded(), Ran.millrace("help").succeeded());
+  }
+
+  @Test
   void withoutACommandTheyAreNamed() {
     Ran.millrace().wasRefusedFor("Say what to do", "train", "server", "millrace --help");
     Ran.millrace("train").wasRefusedFor("Say what to do", "mnist", "millrace train --help");
@@ -75,15 +83,22 @@ class MillraceTest {
 
   @Test
   void unknownCommandsAndFlagsGetASuggestion() {
-    Ran.millrace("trian").wasRefusedFor("'trian'", "Did you mean", "train");
+    Ran.millrace("trian").wasRefusedFor("no command 'trian'. Closest: train. See");
+    Ran.millrace("versoin").wasRefusedFor("no command 'versoin'. See");
     Ran.millrace("train", "mnist", "--bacth-size", "3")
-        .wasRefusedFor("--bacth-size", "--batch-size", "millrace train mnist --help");
+        .wasRefusedFor(
+            "no flag '--bacth-size'. Closest: --batch-size, --batch_size. See millrace train mnist"
+                + " --help.");
+    Ran.millrace("train", "mnist", "--bacth-size=3").wasRefusedFor("no flag '--bacth-size'.");
+    Ran.millrace("train", "mnist", "more").wasRefusedFor("'more' is one word too many.");
   }
 
   @Test
   void wrongValuesNameTheFlag() {
     Ran.millrace("train", "mnist", "--workers", "two").wasRefusedFor("--workers", "'two'");
-    Ran.millrace("train", "mnist", "--workers", "0").wasRefusedFor("--workers");
+    Ran.millrace("train", "mnist", "--workers", "0").wasRefusedFor("--workers is 0");
+    Ran.millrace("train", "mnist", "--steps", "1e6").wasRefusedFor("'--steps'", "whole number");
+    Ran.millrace("train", "mnist", "--learning-rate", "x").wasRefusedFor("'x' is not a number");
     Ran.millrace("train", "mnist", "--model", "resnet").wasRefusedFor("resnet", "softmax", "mlp");
   }
 
@@ -93,7 +108,7 @@ class MillraceTest {
     for (Example e : Example.values()) {
       assertTrue(list.contains(e + " ") && list.contains(e.description()), list);
     }
-    Ran.millrace("example", "helo").wasRefusedFor("'helo'", "hello", "embedding");
+    Ran.millrace("example", "helo").wasRefusedFor("NAME: 'helo'", "hello", "embedding");
   }
 
   @Test
@@ -211,6 +226,9 @@ class MillraceTest {
         .wasRefusedFor("one chief", "chief/0, chief/1");
     train(jobs, "--cluster", "reader=localhost:3", "--job_name", "reader", "--task_index", "0")
         .wasRefusedFor("'reader'", "evaluator");
+    train(jobs).wasRefusedFor("which task", "--job_name");
+    train(jobs, "--mode", "ring").wasRefusedFor("--mode ring", "--ps_hosts", "launch");
+    train(jobs, "--mode", "local").wasRefusedFor("--mode local", "leave out --ps_hosts.");
     train(jobs, "--job_name", "evaluator", "--task_index", "0")
         .wasRefusedFor("evaluator", "--log-dir");
   }
@@ -275,6 +293,11 @@ class MillraceTest {
   @Test
   void aJobHasAtLeastOneRank() {
     Ran.millrace("launch", "-np", "0", "--", "true").wasRefusedFor("-np is 0");
+    Ran.millrace("launch", "-np", "x", "--", "true").wasRefusedFor("'-np'", "whole number");
+    Ran.millrace("launch", "-np", "1", "--", "/no/such/program")
+        .wasRefusedFor("Cannot start '/no/such/program': No such file or directory.");
+    Ran.millrace("launch", "--hostfile", "/no/such/hosts", "--", "true")
+        .wasRefusedFor("/no/such/hosts: no such file");
   }
 
   @Test
@@ -296,6 +319,12 @@ class MillraceTest {
         .wasRefusedFor("'localhost'", "host:port");
     server("--ps_hosts", "localhost:0").wasRefusedFor("--job_name", "--task_index");
     server("--job_name", "ps", "--task_index", "0").wasRefusedFor("--ps_hosts");
+    server("--cluster", "ps", "--job_name", "ps", "--task_index", "0")
+        .wasRefusedFor("for option '--cluster'", "KEY=VALUE");
+    Ran.millrace("status", "--ps_hosts", "localhost:1", "--timeout", "0")
+        .wasRefusedFor("--timeout is 0");
+    Ran.millrace("doctor", "--timeout", "-1").wasRefusedFor("--timeout is -1");
+    Ran.millrace("events", dir.toString(), "--width", "0").wasRefusedFor("--width is 0");
   }
 
   @Test

@@ -17,11 +17,13 @@ class TutorialTest {
         RunningMillrace ps = task(ports, "ps", 0);
         RunningMillrace other = task(ports, "worker", 1);
         RunningMillrace chief = task(ports, "worker", 0)) {
-      // The first line of progress is due after 2 s of training.
-      chief.awaitOutput("steps/s");
+      // The first line of progress: all are training, with nearly all steps before them.
+      chief.awaitOutput("step ");
       interrupt(other.process());
       assertEquals(130, other.awaitExit(), other.err());
       assertEquals(0, chief.awaitExit(), chief.err());
+      // Not merely ended in peace, as by SIGTERM: it went on to the last step.
+      assertTrue(chief.out().contains("step 20000/20000"), chief.out());
       assertTrue(chief.out().contains("test accuracy"), chief.out());
       assertEquals(0, ps.awaitExit(), ps.err());
     }

@@ -10,7 +10,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /** What can go wrong with a file, as errors a caller can act on. */
-final class Failures {
+public final class Failures {
   private Failures() {}
 
   /** The bytes of {@code file} are not what was written: damaged, cut short, or of another kind. */
@@ -20,7 +20,7 @@ final class Failures {
 
   /** The system refused; {@code doing} reads like "Cannot write". */
   static MillraceException io(String doing, Path file, IOException e) {
-    return new MillraceException(codeOf(e), doing + " " + file + ": " + reasonOf(e), e);
+    return new MillraceException(codeOf(e), doing + " " + file + ": " + reason(e) + ".", e);
   }
 
   private static Code codeOf(IOException e) {
@@ -38,13 +38,14 @@ final class Failures {
         && (message.contains("No space left") || message.contains("quota exceeded"));
   }
 
-  private static String reasonOf(IOException e) {
+  /** Why the system refused, in its words: {@code permission denied}. */
+  public static String reason(IOException e) {
     return switch (e) {
-      case NoSuchFileException _ -> "no such file or directory.";
-      case AccessDeniedException _ -> "permission denied.";
-      case ClosedByInterruptException _ -> "interrupted.";
-      case FileSystemException f when f.getReason() != null -> f.getReason() + ".";
-      default -> e.getMessage() == null ? e.toString() : e.getMessage() + ".";
+      case NoSuchFileException _ -> "no such file or directory";
+      case AccessDeniedException _ -> "permission denied";
+      case ClosedByInterruptException _ -> "interrupted";
+      case FileSystemException f when f.getReason() != null -> f.getReason();
+      default -> e.getMessage() == null ? e.toString() : e.getMessage();
     };
   }
 }

@@ -3,6 +3,7 @@ package dev.millrace.cli.k8s;
 import static dev.millrace.cli.k8s.Fields.list;
 import static dev.millrace.cli.k8s.Fields.map;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.cli.text.Json;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,6 +21,10 @@ import java.util.stream.IntStream;
  */
 public final class Manifests {
   private static final String LOGS = "/logs";
+
+  /** What Linux passes on, less room for the name. */
+  private static final int LONGEST_VARIABLE = 131_000;
+
   private static final String INDEX =
       "metadata.annotations['batch.kubernetes.io/job-completion-index']";
 
@@ -229,6 +234,12 @@ public final class Manifests {
             map(
                 "cluster", map("ps", addresses("ps"), "worker", addresses("worker")),
                 "task", map("type", role, "index", "INDEX")));
+    if (config.length() > LONGEST_VARIABLE) {
+      throw MillraceException.invalid(
+          "The addresses of %d tasks are %d characters, and a variable of the environment takes"
+              + " %d: start fewer, or --mode ring, which needs only one address.",
+          job.ps() + job.workers(), config.length(), LONGEST_VARIABLE);
+    }
     return List.of(
         indexVariable("POD_INDEX"),
         variable("TF_CONFIG", config.replace("\"INDEX\"", "$(POD_INDEX)")),

@@ -8,12 +8,17 @@ public final class Progress {
   private static final long LINE_NANOS = 2_000_000_000L;
   private static final long REWRITE_NANOS = 200_000_000L;
 
+  /** From the left edge on; what is too long for a narrow terminal is cut, not wrapped. */
+  private static final String BEGIN = "\r\033[?7l";
+
+  /** Clears what stood behind, and has lines wrap again. */
+  private static final String END = "\033[K\033[?7h";
+
   private final PrintStream out;
   private final long steps;
   private final boolean terminal;
   private long shown = System.nanoTime();
   private long shownStep = -1;
-  private int shownLength;
   private double loss = Double.NaN;
   private double rate = Double.NaN;
 
@@ -57,9 +62,7 @@ public final class Progress {
               time(Math.round(Math.max(0, steps - step) / rate)));
     }
     if (terminal) {
-      // Over all of what stood there before.
-      out.print("\r" + line + " ".repeat(Math.max(0, shownLength - line.length())));
-      shownLength = line.length();
+      out.print(BEGIN + line + END);
     } else {
       out.println(line);
     }

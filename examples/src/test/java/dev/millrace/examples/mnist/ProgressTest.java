@@ -23,7 +23,7 @@ class ProgressTest {
     p.end(101);
     String text = bytes.toString(StandardCharsets.UTF_8);
     assertEquals("step 100/100  loss 1.5000", text.strip());
-    assertFalse(text.contains("\r"), text);
+    assertFalse(text.contains("\r") || text.contains("\033"), text);
   }
 
   @Test
@@ -33,6 +33,8 @@ class ProgressTest {
     p.end(100);
     String text = bytes.toString(StandardCharsets.UTF_8);
     assertEquals(1, text.split("step 100/100", -1).length - 1, text);
-    assertTrue(text.endsWith("\n"), text);
+    // Neither wrapped where the terminal is narrow, nor does what comes later stay cut.
+    assertTrue(text.startsWith("\r\033[?7lstep 100/100"), text);
+    assertTrue(text.endsWith("\033[?7h\n"), text);
   }
 }

@@ -2,6 +2,7 @@ package dev.millrace.train.session;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.storage.Failures;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -64,7 +65,7 @@ final class ChiefLock implements AutoCloseable {
           "Cannot write in the folder "
               + folder
               + " for checkpoints and summaries: "
-              + e
+              + Failures.reason(e)
               + ". Name another one or change its permissions.",
           e);
     }
