@@ -203,10 +203,10 @@ public record Conv2D(
         filterElements(),
         1 << 15,
         (from, to) -> {
-          long at = from * type.bytes();
+          long at = filter.address() + from * type.bytes();
           for (int i = 0; i < n; i++) {
-            long otherAt = i * filterElements() * type.bytes() + at;
-            tile.store(others, otherAt, 0, filter, at, 0, 1, (int) (to - from), true);
+            long other = others.address() + (i * filterElements() + from) * type.bytes();
+            tile.store(other, 0, at, 0, 1, (int) (to - from), true);
           }
         });
   }

@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math;
 
-import java.lang.foreign.MemorySegment;
+import static dev.millrace.tensor.math.AllMemory.ALL;
+
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
@@ -21,65 +22,51 @@ final class DotGemm {
   private DotGemm() {}
 
   /**
-   * Computes {@code rows} by {@code cols} elements of C. Offsets and strides are in bytes; {@code
-   * bStride} leads from one column of the product to the next.
+   * Computes {@code rows} by {@code cols} elements of C at these addresses. Strides are in bytes;
+   * {@code bStride} leads from one column of the product to the next.
    */
   static void multiply(
       int k,
       int rows,
       int cols,
-      MemorySegment a,
-      long aAt,
+      long a,
       long aStride,
-      MemorySegment b,
-      long bAt,
+      long b,
       long bStride,
-      MemorySegment c,
-      long cAt,
+      long c,
       long cStride,
       boolean add) {
     int whole = S.loopBound(k);
     for (int i = 0; i < rows; i += 4) {
       for (int j = 0; j < cols; j += 2) {
         // What lies beyond the edge is the last row or column once more.
-        long a0 = aAt + i * aStride;
-        long a1 = aAt + Math.min(i + 1, rows - 1) * aStride;
-        long a2 = aAt + Math.min(i + 2, rows - 1) * aStride;
-        long a3 = aAt + Math.min(i + 3, rows - 1) * aStride;
-        long b0 = bAt + j * bStride;
-        long b1 = bAt + Math.min(j + 1, cols - 1) * bStride;
-        long at = cAt + i * cStride + j * 4L;
-        tile(whole, a, a0, a1, a2, a3, b, b0, b1, c, at, cStride, rows - i, cols - j, add);
+        long a0 = a + i * aStride;
+        long a1 = a + Math.min(i + 1, rows - 1) * aStride;
+        long a2 = a + Math.min(i + 2, rows - 1) * aStride;
+        long a3 = a + Math.min(i + 3, rows - 1) * aStride;
+        long b0 = b + j * bStride;
+        long b1 = b + Math.min(j + 1, cols - 1) * bStride;
+        long at = c + i * cStride + j * 4L;
+        tile(whole, a0, a1, a2, a3, b0, b1, at, cStride, rows - i, cols - j, add);
       }
     }
     if (whole < k) {
       long at = whole * 4L;
-      rest(k - whole, rows, cols, a, aAt + at, aStride, b, bAt + at, bStride, c, cAt, cStride);
+      rest(k - whole, rows, cols, a + at, aStride, b + at, bStride, c, cStride);
     }
   }
 
   /** Adds the products of the last elements of each row, fewer than a vector. */
   private static void rest(
-      int k,
-      int rows,
-      int cols,
-      MemorySegment a,
-      long aAt,
-      long aStride,
-      MemorySegment b,
-      long bAt,
-      long bStride,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+      int k, int rows, int cols, long a, long aStride, long b, long bStride, long c, long cStride) {
     for (int i = 0; i < rows; i++) {
       for (int j = 0; j < cols; j++) {
-        long at = cAt + i * cStride + j * 4L;
-        float sum = c.get(F32, at);
+        long at = c + i * cStride + j * 4L;
+        float sum = ALL.get(F32, at);
         for (long p = 0; p < 4L * k; p += 4) {
-          sum += a.get(F32, aAt + i * aStride + p) * b.get(F32, bAt + j * bStride + p);
+          sum += ALL.get(F32, a + i * aStride + p) * ALL.get(F32, b + j * bStride + p);
         }
-        c.set(F32, at, sum);
+        ALL.set(F32, at, sum);
       }
     }
   }
@@ -91,16 +78,13 @@ final class DotGemm {
    */
   private static void tile(
       int k,
-      MemorySegment a,
       long a0,
       long a1,
       long a2,
       long a3,
-      MemorySegment b,
       long b0,
       long b1,
-      MemorySegment c,
-      long cAt,
+      long c,
       long cStride,
       int rows,
       int cols,
@@ -115,18 +99,18 @@ final class DotGemm {
     FloatVector c31 = FloatVector.zero(S);
     for (int p = 0; p < k; p += S.length()) {
       long q = p * 4L;
-      FloatVector x = FloatVector.fromMemorySegment(S, b, b0 + q, ORDER);
-      FloatVector y = FloatVector.fromMemorySegment(S, b, b1 + q, ORDER);
-      FloatVector r = FloatVector.fromMemorySegment(S, a, a0 + q, ORDER);
+      FloatVector x = FloatVector.fromMemorySegment(S, ALL, b0 + q, ORDER);
+      FloatVector y = FloatVector.fromMemorySegment(S, ALL, b1 + q, ORDER);
+      FloatVector r = FloatVector.fromMemorySegment(S, ALL, a0 + q, ORDER);
       c00 = r.fma(x, c00);
       c01 = r.fma(y, c01);
-      r = FloatVector.fromMemorySegment(S, a, a1 + q, ORDER);
+      r = FloatVector.fromMemorySegment(S, ALL, a1 + q, ORDER);
       c10 = r.fma(x, c10);
       c11 = r.fma(y, c11);
-      r = FloatVector.fromMemorySegment(S, a, a2 + q, ORDER);
+      r = FloatVector.fromMemorySegment(S, ALL, a2 + q, ORDER);
       c20 = r.fma(x, c20);
       c21 = r.fma(y, c21);
-      r = FloatVector.fromMemorySegment(S, a, a3 + q, ORDER);
+      r = FloatVector.fromMemorySegment(S, ALL, a3 + q, ORDER);
       c30 = r.fma(x, c30);
       c31 = r.fma(y, c31);
     }
@@ -138,22 +122,22 @@ final class DotGemm {
     float s21 = c21.reduceLanes(VectorOperators.ADD);
     float s30 = c30.reduceLanes(VectorOperators.ADD);
     float s31 = c31.reduceLanes(VectorOperators.ADD);
-    pair(c, cAt, s00, s01, cols, add);
+    pair(c, s00, s01, cols, add);
     if (rows > 1) {
-      pair(c, cAt + cStride, s10, s11, cols, add);
+      pair(c + cStride, s10, s11, cols, add);
     }
     if (rows > 2) {
-      pair(c, cAt + 2 * cStride, s20, s21, cols, add);
+      pair(c + 2 * cStride, s20, s21, cols, add);
     }
     if (rows > 3) {
-      pair(c, cAt + 3 * cStride, s30, s31, cols, add);
+      pair(c + 3 * cStride, s30, s31, cols, add);
     }
   }
 
-  private static void pair(MemorySegment c, long at, float x, float y, int cols, boolean add) {
-    c.set(F32, at, add ? c.get(F32, at) + x : x);
+  private static void pair(long at, float x, float y, int cols, boolean add) {
+    ALL.set(F32, at, add ? ALL.get(F32, at) + x : x);
     if (cols > 1) {
-      c.set(F32, at + 4, add ? c.get(F32, at + 4) + y : y);
+      ALL.set(F32, at + 4, add ? ALL.get(F32, at + 4) + y : y);
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math;
 
-import java.lang.foreign.MemorySegment;
+import static dev.millrace.tensor.math.AllMemory.ALL;
+
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.DoubleVector;
@@ -43,76 +44,52 @@ final class DoubleTile implements GemmTile {
   }
 
   @Override
-  public void multiply(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride,
-      boolean wide) {
+  public void multiply(int k, long a, long b, long c, long cStride, boolean wide) {
     if (wide) {
       if (TALL) {
-        wide8(k, a, aAt, b, bAt, c, cAt, cStride);
+        wide8(k, a, b, c, cStride);
       } else {
-        wide6(k, a, aAt, b, bAt, c, cAt, cStride);
+        wide6(k, a, b, c, cStride);
       }
     } else if (TALL) {
-      narrow8(k, a, aAt, b, bAt, c, cAt, cStride);
+      narrow8(k, a, b, c, cStride);
     } else {
-      narrow6(k, a, aAt, b, bAt, c, cAt, cStride);
+      narrow6(k, a, b, c, cStride);
     }
   }
 
   @Override
   public void store(
-      MemorySegment tile,
-      long tileAt,
-      long tileStride,
-      MemorySegment c,
-      long cAt,
-      long cStride,
-      int rows,
-      int cols,
-      boolean add) {
+      long tile, long tileStride, long c, long cStride, int rows, int cols, boolean add) {
     int whole = S.loopBound(cols);
     for (int i = 0; i < rows; i++) {
-      long from = tileAt + i * tileStride;
-      long to = cAt + i * cStride;
+      long from = tile + i * tileStride;
+      long to = c + i * cStride;
       for (int j = 0; j < whole; j += S.length()) {
         long at = to + j * BYTES;
-        DoubleVector x = DoubleVector.fromMemorySegment(S, tile, from + j * BYTES, ORDER);
+        DoubleVector x = DoubleVector.fromMemorySegment(S, ALL, from + j * BYTES, ORDER);
         if (add) {
-          x.add(DoubleVector.fromMemorySegment(S, c, at, ORDER)).intoMemorySegment(c, at, ORDER);
+          x.add(DoubleVector.fromMemorySegment(S, ALL, at, ORDER))
+              .intoMemorySegment(ALL, at, ORDER);
         } else {
-          x.intoMemorySegment(c, at, ORDER);
+          x.intoMemorySegment(ALL, at, ORDER);
         }
       }
       if (whole < cols) {
         long at = to + whole * BYTES;
         VectorMask<Double> mask = S.indexInRange(whole, cols);
-        DoubleVector x = DoubleVector.fromMemorySegment(S, tile, from + whole * BYTES, ORDER, mask);
+        DoubleVector x = DoubleVector.fromMemorySegment(S, ALL, from + whole * BYTES, ORDER, mask);
         if (add) {
-          x.add(DoubleVector.fromMemorySegment(S, c, at, ORDER, mask))
-              .intoMemorySegment(c, at, ORDER, mask);
+          x.add(DoubleVector.fromMemorySegment(S, ALL, at, ORDER, mask))
+              .intoMemorySegment(ALL, at, ORDER, mask);
         } else {
-          x.intoMemorySegment(c, at, ORDER, mask);
+          x.intoMemorySegment(ALL, at, ORDER, mask);
         }
       }
     }
   }
 
-  private static void wide8(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+  private static void wide8(int k, long a, long b, long c, long cStride) {
     DoubleVector c0x = DoubleVector.zero(S);
     DoubleVector c0y = DoubleVector.zero(S);
     DoubleVector c1x = DoubleVector.zero(S);
@@ -130,68 +107,60 @@ final class DoubleTile implements GemmTile {
     DoubleVector c7x = DoubleVector.zero(S);
     DoubleVector c7y = DoubleVector.zero(S);
     for (long p = 0; p < k; p++) {
-      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES), ORDER);
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES), ORDER);
       DoubleVector by =
-          DoubleVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
-      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES)));
+          DoubleVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES)));
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
       DoubleVector a1 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 1 * BYTES));
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
       DoubleVector a2 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 2 * BYTES));
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
       DoubleVector a3 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 3 * BYTES));
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
       DoubleVector a4 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 4 * BYTES));
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
       DoubleVector a5 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 5 * BYTES));
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
       DoubleVector a6 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 6 * BYTES));
       c6x = a6.fma(bx, c6x);
       c6y = a6.fma(by, c6y);
       DoubleVector a7 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 7 * BYTES));
       c7x = a7.fma(bx, c7x);
       c7y = a7.fma(by, c7y);
     }
-    c0x.intoMemorySegment(c, cAt, ORDER);
-    c0y.intoMemorySegment(c, cAt + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(c, cAt + cStride, ORDER);
-    c1y.intoMemorySegment(c, cAt + cStride + VECTOR_BYTES, ORDER);
-    c2x.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
-    c2y.intoMemorySegment(c, cAt + 2 * cStride + VECTOR_BYTES, ORDER);
-    c3x.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
-    c3y.intoMemorySegment(c, cAt + 3 * cStride + VECTOR_BYTES, ORDER);
-    c4x.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
-    c4y.intoMemorySegment(c, cAt + 4 * cStride + VECTOR_BYTES, ORDER);
-    c5x.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
-    c5y.intoMemorySegment(c, cAt + 5 * cStride + VECTOR_BYTES, ORDER);
-    c6x.intoMemorySegment(c, cAt + 6 * cStride, ORDER);
-    c6y.intoMemorySegment(c, cAt + 6 * cStride + VECTOR_BYTES, ORDER);
-    c7x.intoMemorySegment(c, cAt + 7 * cStride, ORDER);
-    c7y.intoMemorySegment(c, cAt + 7 * cStride + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(ALL, c, ORDER);
+    c0y.intoMemorySegment(ALL, c + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(ALL, c + cStride, ORDER);
+    c1y.intoMemorySegment(ALL, c + cStride + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
+    c2y.intoMemorySegment(ALL, c + 2 * cStride + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
+    c3y.intoMemorySegment(ALL, c + 3 * cStride + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
+    c4y.intoMemorySegment(ALL, c + 4 * cStride + VECTOR_BYTES, ORDER);
+    c5x.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
+    c5y.intoMemorySegment(ALL, c + 5 * cStride + VECTOR_BYTES, ORDER);
+    c6x.intoMemorySegment(ALL, c + 6 * cStride, ORDER);
+    c6y.intoMemorySegment(ALL, c + 6 * cStride + VECTOR_BYTES, ORDER);
+    c7x.intoMemorySegment(ALL, c + 7 * cStride, ORDER);
+    c7y.intoMemorySegment(ALL, c + 7 * cStride + VECTOR_BYTES, ORDER);
   }
 
-  private static void wide6(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+  private static void wide6(int k, long a, long b, long c, long cStride) {
     DoubleVector c0x = DoubleVector.zero(S);
     DoubleVector c0y = DoubleVector.zero(S);
     DoubleVector c1x = DoubleVector.zero(S);
@@ -205,56 +174,48 @@ final class DoubleTile implements GemmTile {
     DoubleVector c5x = DoubleVector.zero(S);
     DoubleVector c5y = DoubleVector.zero(S);
     for (long p = 0; p < k; p++) {
-      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES), ORDER);
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES), ORDER);
       DoubleVector by =
-          DoubleVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
-      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES)));
+          DoubleVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES)));
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
       DoubleVector a1 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 1 * BYTES));
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
       DoubleVector a2 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 2 * BYTES));
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
       DoubleVector a3 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 3 * BYTES));
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
       DoubleVector a4 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 4 * BYTES));
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
       DoubleVector a5 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 5 * BYTES));
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
     }
-    c0x.intoMemorySegment(c, cAt, ORDER);
-    c0y.intoMemorySegment(c, cAt + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(c, cAt + cStride, ORDER);
-    c1y.intoMemorySegment(c, cAt + cStride + VECTOR_BYTES, ORDER);
-    c2x.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
-    c2y.intoMemorySegment(c, cAt + 2 * cStride + VECTOR_BYTES, ORDER);
-    c3x.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
-    c3y.intoMemorySegment(c, cAt + 3 * cStride + VECTOR_BYTES, ORDER);
-    c4x.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
-    c4y.intoMemorySegment(c, cAt + 4 * cStride + VECTOR_BYTES, ORDER);
-    c5x.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
-    c5y.intoMemorySegment(c, cAt + 5 * cStride + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(ALL, c, ORDER);
+    c0y.intoMemorySegment(ALL, c + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(ALL, c + cStride, ORDER);
+    c1y.intoMemorySegment(ALL, c + cStride + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
+    c2y.intoMemorySegment(ALL, c + 2 * cStride + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
+    c3y.intoMemorySegment(ALL, c + 3 * cStride + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
+    c4y.intoMemorySegment(ALL, c + 4 * cStride + VECTOR_BYTES, ORDER);
+    c5x.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
+    c5y.intoMemorySegment(ALL, c + 5 * cStride + VECTOR_BYTES, ORDER);
   }
 
-  private static void narrow8(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+  private static void narrow8(int k, long a, long b, long c, long cStride) {
     DoubleVector c0 = DoubleVector.zero(S);
     DoubleVector c1 = DoubleVector.zero(S);
     DoubleVector c2 = DoubleVector.zero(S);
@@ -264,50 +225,42 @@ final class DoubleTile implements GemmTile {
     DoubleVector c6 = DoubleVector.zero(S);
     DoubleVector c7 = DoubleVector.zero(S);
     for (long p = 0; p < k; p++) {
-      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bAt + p * VECTOR_BYTES, ORDER);
-      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES)));
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, ALL, b + p * VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES)));
       c0 = a0.fma(bx, c0);
       DoubleVector a1 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 1 * BYTES));
       c1 = a1.fma(bx, c1);
       DoubleVector a2 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 2 * BYTES));
       c2 = a2.fma(bx, c2);
       DoubleVector a3 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 3 * BYTES));
       c3 = a3.fma(bx, c3);
       DoubleVector a4 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 4 * BYTES));
       c4 = a4.fma(bx, c4);
       DoubleVector a5 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 5 * BYTES));
       c5 = a5.fma(bx, c5);
       DoubleVector a6 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 6 * BYTES));
       c6 = a6.fma(bx, c6);
       DoubleVector a7 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (8 * BYTES) + 7 * BYTES));
       c7 = a7.fma(bx, c7);
     }
-    c0.intoMemorySegment(c, cAt, ORDER);
-    c1.intoMemorySegment(c, cAt + cStride, ORDER);
-    c2.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
-    c3.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
-    c4.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
-    c5.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
-    c6.intoMemorySegment(c, cAt + 6 * cStride, ORDER);
-    c7.intoMemorySegment(c, cAt + 7 * cStride, ORDER);
+    c0.intoMemorySegment(ALL, c, ORDER);
+    c1.intoMemorySegment(ALL, c + cStride, ORDER);
+    c2.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
+    c3.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
+    c4.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
+    c5.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
+    c6.intoMemorySegment(ALL, c + 6 * cStride, ORDER);
+    c7.intoMemorySegment(ALL, c + 7 * cStride, ORDER);
   }
 
-  private static void narrow6(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+  private static void narrow6(int k, long a, long b, long c, long cStride) {
     DoubleVector c0 = DoubleVector.zero(S);
     DoubleVector c1 = DoubleVector.zero(S);
     DoubleVector c2 = DoubleVector.zero(S);
@@ -315,30 +268,30 @@ final class DoubleTile implements GemmTile {
     DoubleVector c4 = DoubleVector.zero(S);
     DoubleVector c5 = DoubleVector.zero(S);
     for (long p = 0; p < k; p++) {
-      DoubleVector bx = DoubleVector.fromMemorySegment(S, b, bAt + p * VECTOR_BYTES, ORDER);
-      DoubleVector a0 = DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES)));
+      DoubleVector bx = DoubleVector.fromMemorySegment(S, ALL, b + p * VECTOR_BYTES, ORDER);
+      DoubleVector a0 = DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES)));
       c0 = a0.fma(bx, c0);
       DoubleVector a1 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 1 * BYTES));
       c1 = a1.fma(bx, c1);
       DoubleVector a2 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 2 * BYTES));
       c2 = a2.fma(bx, c2);
       DoubleVector a3 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 3 * BYTES));
       c3 = a3.fma(bx, c3);
       DoubleVector a4 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 4 * BYTES));
       c4 = a4.fma(bx, c4);
       DoubleVector a5 =
-          DoubleVector.broadcast(S, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES));
+          DoubleVector.broadcast(S, ALL.get(ELEMENT, a + p * (6 * BYTES) + 5 * BYTES));
       c5 = a5.fma(bx, c5);
     }
-    c0.intoMemorySegment(c, cAt, ORDER);
-    c1.intoMemorySegment(c, cAt + cStride, ORDER);
-    c2.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
-    c3.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
-    c4.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
-    c5.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
+    c0.intoMemorySegment(ALL, c, ORDER);
+    c1.intoMemorySegment(ALL, c + cStride, ORDER);
+    c2.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
+    c3.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
+    c4.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
+    c5.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
   }
 }

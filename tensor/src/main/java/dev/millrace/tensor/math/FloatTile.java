@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math;
 
-import java.lang.foreign.MemorySegment;
+import static dev.millrace.tensor.math.AllMemory.ALL;
+
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
@@ -46,76 +47,51 @@ final class FloatTile implements GemmTile {
   }
 
   @Override
-  public void multiply(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride,
-      boolean wide) {
+  public void multiply(int k, long a, long b, long c, long cStride, boolean wide) {
     if (wide) {
       if (TALL) {
-        wide8(k, a, aAt, b, bAt, c, cAt, cStride);
+        wide8(k, a, b, c, cStride);
       } else {
-        wide6(k, a, aAt, b, bAt, c, cAt, cStride);
+        wide6(k, a, b, c, cStride);
       }
     } else if (TALL) {
-      narrow8(k, a, aAt, b, bAt, c, cAt, cStride);
+      narrow8(k, a, b, c, cStride);
     } else {
-      narrow6(k, a, aAt, b, bAt, c, cAt, cStride);
+      narrow6(k, a, b, c, cStride);
     }
   }
 
   @Override
   public void store(
-      MemorySegment tile,
-      long tileAt,
-      long tileStride,
-      MemorySegment c,
-      long cAt,
-      long cStride,
-      int rows,
-      int cols,
-      boolean add) {
+      long tile, long tileStride, long c, long cStride, int rows, int cols, boolean add) {
     int whole = S.loopBound(cols);
     for (int i = 0; i < rows; i++) {
-      long from = tileAt + i * tileStride;
-      long to = cAt + i * cStride;
+      long from = tile + i * tileStride;
+      long to = c + i * cStride;
       for (int j = 0; j < whole; j += S.length()) {
         long at = to + j * BYTES;
-        FloatVector x = FloatVector.fromMemorySegment(S, tile, from + j * BYTES, ORDER);
+        FloatVector x = FloatVector.fromMemorySegment(S, ALL, from + j * BYTES, ORDER);
         if (add) {
-          x.add(FloatVector.fromMemorySegment(S, c, at, ORDER)).intoMemorySegment(c, at, ORDER);
+          x.add(FloatVector.fromMemorySegment(S, ALL, at, ORDER)).intoMemorySegment(ALL, at, ORDER);
         } else {
-          x.intoMemorySegment(c, at, ORDER);
+          x.intoMemorySegment(ALL, at, ORDER);
         }
       }
       if (whole < cols) {
         long at = to + whole * BYTES;
         VectorMask<Float> mask = S.indexInRange(whole, cols);
-        FloatVector x = FloatVector.fromMemorySegment(S, tile, from + whole * BYTES, ORDER, mask);
+        FloatVector x = FloatVector.fromMemorySegment(S, ALL, from + whole * BYTES, ORDER, mask);
         if (add) {
-          x.add(FloatVector.fromMemorySegment(S, c, at, ORDER, mask))
-              .intoMemorySegment(c, at, ORDER, mask);
+          x.add(FloatVector.fromMemorySegment(S, ALL, at, ORDER, mask))
+              .intoMemorySegment(ALL, at, ORDER, mask);
         } else {
-          x.intoMemorySegment(c, at, ORDER, mask);
+          x.intoMemorySegment(ALL, at, ORDER, mask);
         }
       }
     }
   }
 
-  private static void wide8(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+  private static void wide8(int k, long a, long b, long c, long cStride) {
     FloatVector c0x = FloatVector.zero(S);
     FloatVector c0y = FloatVector.zero(S);
     FloatVector c1x = FloatVector.zero(S);
@@ -133,76 +109,68 @@ final class FloatTile implements GemmTile {
     FloatVector c7x = FloatVector.zero(S);
     FloatVector c7y = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector bx = FloatVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES), ORDER);
+      FloatVector bx = FloatVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES), ORDER);
       FloatVector by =
-          FloatVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
+          FloatVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
       FloatVector a0 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES))).reinterpretAsFloats();
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES))).reinterpretAsFloats();
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
       FloatVector a1 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 1 * BYTES))
               .reinterpretAsFloats();
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
       FloatVector a2 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 2 * BYTES))
               .reinterpretAsFloats();
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
       FloatVector a3 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 3 * BYTES))
               .reinterpretAsFloats();
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
       FloatVector a4 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 4 * BYTES))
               .reinterpretAsFloats();
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
       FloatVector a5 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 5 * BYTES))
               .reinterpretAsFloats();
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
       FloatVector a6 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 6 * BYTES))
               .reinterpretAsFloats();
       c6x = a6.fma(bx, c6x);
       c6y = a6.fma(by, c6y);
       FloatVector a7 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 7 * BYTES))
               .reinterpretAsFloats();
       c7x = a7.fma(bx, c7x);
       c7y = a7.fma(by, c7y);
     }
-    c0x.intoMemorySegment(c, cAt, ORDER);
-    c0y.intoMemorySegment(c, cAt + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(c, cAt + cStride, ORDER);
-    c1y.intoMemorySegment(c, cAt + cStride + VECTOR_BYTES, ORDER);
-    c2x.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
-    c2y.intoMemorySegment(c, cAt + 2 * cStride + VECTOR_BYTES, ORDER);
-    c3x.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
-    c3y.intoMemorySegment(c, cAt + 3 * cStride + VECTOR_BYTES, ORDER);
-    c4x.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
-    c4y.intoMemorySegment(c, cAt + 4 * cStride + VECTOR_BYTES, ORDER);
-    c5x.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
-    c5y.intoMemorySegment(c, cAt + 5 * cStride + VECTOR_BYTES, ORDER);
-    c6x.intoMemorySegment(c, cAt + 6 * cStride, ORDER);
-    c6y.intoMemorySegment(c, cAt + 6 * cStride + VECTOR_BYTES, ORDER);
-    c7x.intoMemorySegment(c, cAt + 7 * cStride, ORDER);
-    c7y.intoMemorySegment(c, cAt + 7 * cStride + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(ALL, c, ORDER);
+    c0y.intoMemorySegment(ALL, c + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(ALL, c + cStride, ORDER);
+    c1y.intoMemorySegment(ALL, c + cStride + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
+    c2y.intoMemorySegment(ALL, c + 2 * cStride + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
+    c3y.intoMemorySegment(ALL, c + 3 * cStride + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
+    c4y.intoMemorySegment(ALL, c + 4 * cStride + VECTOR_BYTES, ORDER);
+    c5x.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
+    c5y.intoMemorySegment(ALL, c + 5 * cStride + VECTOR_BYTES, ORDER);
+    c6x.intoMemorySegment(ALL, c + 6 * cStride, ORDER);
+    c6y.intoMemorySegment(ALL, c + 6 * cStride + VECTOR_BYTES, ORDER);
+    c7x.intoMemorySegment(ALL, c + 7 * cStride, ORDER);
+    c7y.intoMemorySegment(ALL, c + 7 * cStride + VECTOR_BYTES, ORDER);
   }
 
-  private static void wide6(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+  private static void wide6(int k, long a, long b, long c, long cStride) {
     FloatVector c0x = FloatVector.zero(S);
     FloatVector c0y = FloatVector.zero(S);
     FloatVector c1x = FloatVector.zero(S);
@@ -216,62 +184,54 @@ final class FloatTile implements GemmTile {
     FloatVector c5x = FloatVector.zero(S);
     FloatVector c5y = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector bx = FloatVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES), ORDER);
+      FloatVector bx = FloatVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES), ORDER);
       FloatVector by =
-          FloatVector.fromMemorySegment(S, b, bAt + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
+          FloatVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
       FloatVector a0 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES))).reinterpretAsFloats();
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES))).reinterpretAsFloats();
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
       FloatVector a1 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 1 * BYTES))
               .reinterpretAsFloats();
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
       FloatVector a2 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 2 * BYTES))
               .reinterpretAsFloats();
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
       FloatVector a3 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 3 * BYTES))
               .reinterpretAsFloats();
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
       FloatVector a4 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 4 * BYTES))
               .reinterpretAsFloats();
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
       FloatVector a5 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 5 * BYTES))
               .reinterpretAsFloats();
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
     }
-    c0x.intoMemorySegment(c, cAt, ORDER);
-    c0y.intoMemorySegment(c, cAt + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(c, cAt + cStride, ORDER);
-    c1y.intoMemorySegment(c, cAt + cStride + VECTOR_BYTES, ORDER);
-    c2x.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
-    c2y.intoMemorySegment(c, cAt + 2 * cStride + VECTOR_BYTES, ORDER);
-    c3x.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
-    c3y.intoMemorySegment(c, cAt + 3 * cStride + VECTOR_BYTES, ORDER);
-    c4x.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
-    c4y.intoMemorySegment(c, cAt + 4 * cStride + VECTOR_BYTES, ORDER);
-    c5x.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
-    c5y.intoMemorySegment(c, cAt + 5 * cStride + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(ALL, c, ORDER);
+    c0y.intoMemorySegment(ALL, c + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(ALL, c + cStride, ORDER);
+    c1y.intoMemorySegment(ALL, c + cStride + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
+    c2y.intoMemorySegment(ALL, c + 2 * cStride + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
+    c3y.intoMemorySegment(ALL, c + 3 * cStride + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
+    c4y.intoMemorySegment(ALL, c + 4 * cStride + VECTOR_BYTES, ORDER);
+    c5x.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
+    c5y.intoMemorySegment(ALL, c + 5 * cStride + VECTOR_BYTES, ORDER);
   }
 
-  private static void narrow8(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+  private static void narrow8(int k, long a, long b, long c, long cStride) {
     FloatVector c0 = FloatVector.zero(S);
     FloatVector c1 = FloatVector.zero(S);
     FloatVector c2 = FloatVector.zero(S);
@@ -281,58 +241,50 @@ final class FloatTile implements GemmTile {
     FloatVector c6 = FloatVector.zero(S);
     FloatVector c7 = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector bx = FloatVector.fromMemorySegment(S, b, bAt + p * VECTOR_BYTES, ORDER);
+      FloatVector bx = FloatVector.fromMemorySegment(S, ALL, b + p * VECTOR_BYTES, ORDER);
       FloatVector a0 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES))).reinterpretAsFloats();
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES))).reinterpretAsFloats();
       c0 = a0.fma(bx, c0);
       FloatVector a1 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 1 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 1 * BYTES))
               .reinterpretAsFloats();
       c1 = a1.fma(bx, c1);
       FloatVector a2 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 2 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 2 * BYTES))
               .reinterpretAsFloats();
       c2 = a2.fma(bx, c2);
       FloatVector a3 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 3 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 3 * BYTES))
               .reinterpretAsFloats();
       c3 = a3.fma(bx, c3);
       FloatVector a4 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 4 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 4 * BYTES))
               .reinterpretAsFloats();
       c4 = a4.fma(bx, c4);
       FloatVector a5 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 5 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 5 * BYTES))
               .reinterpretAsFloats();
       c5 = a5.fma(bx, c5);
       FloatVector a6 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 6 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 6 * BYTES))
               .reinterpretAsFloats();
       c6 = a6.fma(bx, c6);
       FloatVector a7 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (8 * BYTES) + 7 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 7 * BYTES))
               .reinterpretAsFloats();
       c7 = a7.fma(bx, c7);
     }
-    c0.intoMemorySegment(c, cAt, ORDER);
-    c1.intoMemorySegment(c, cAt + cStride, ORDER);
-    c2.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
-    c3.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
-    c4.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
-    c5.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
-    c6.intoMemorySegment(c, cAt + 6 * cStride, ORDER);
-    c7.intoMemorySegment(c, cAt + 7 * cStride, ORDER);
+    c0.intoMemorySegment(ALL, c, ORDER);
+    c1.intoMemorySegment(ALL, c + cStride, ORDER);
+    c2.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
+    c3.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
+    c4.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
+    c5.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
+    c6.intoMemorySegment(ALL, c + 6 * cStride, ORDER);
+    c7.intoMemorySegment(ALL, c + 7 * cStride, ORDER);
   }
 
-  private static void narrow6(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride) {
+  private static void narrow6(int k, long a, long b, long c, long cStride) {
     FloatVector c0 = FloatVector.zero(S);
     FloatVector c1 = FloatVector.zero(S);
     FloatVector c2 = FloatVector.zero(S);
@@ -340,36 +292,36 @@ final class FloatTile implements GemmTile {
     FloatVector c4 = FloatVector.zero(S);
     FloatVector c5 = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector bx = FloatVector.fromMemorySegment(S, b, bAt + p * VECTOR_BYTES, ORDER);
+      FloatVector bx = FloatVector.fromMemorySegment(S, ALL, b + p * VECTOR_BYTES, ORDER);
       FloatVector a0 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES))).reinterpretAsFloats();
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES))).reinterpretAsFloats();
       c0 = a0.fma(bx, c0);
       FloatVector a1 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 1 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 1 * BYTES))
               .reinterpretAsFloats();
       c1 = a1.fma(bx, c1);
       FloatVector a2 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 2 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 2 * BYTES))
               .reinterpretAsFloats();
       c2 = a2.fma(bx, c2);
       FloatVector a3 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 3 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 3 * BYTES))
               .reinterpretAsFloats();
       c3 = a3.fma(bx, c3);
       FloatVector a4 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 4 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 4 * BYTES))
               .reinterpretAsFloats();
       c4 = a4.fma(bx, c4);
       FloatVector a5 =
-          IntVector.broadcast(I, a.get(ELEMENT, aAt + p * (6 * BYTES) + 5 * BYTES))
+          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 5 * BYTES))
               .reinterpretAsFloats();
       c5 = a5.fma(bx, c5);
     }
-    c0.intoMemorySegment(c, cAt, ORDER);
-    c1.intoMemorySegment(c, cAt + cStride, ORDER);
-    c2.intoMemorySegment(c, cAt + 2 * cStride, ORDER);
-    c3.intoMemorySegment(c, cAt + 3 * cStride, ORDER);
-    c4.intoMemorySegment(c, cAt + 4 * cStride, ORDER);
-    c5.intoMemorySegment(c, cAt + 5 * cStride, ORDER);
+    c0.intoMemorySegment(ALL, c, ORDER);
+    c1.intoMemorySegment(ALL, c + cStride, ORDER);
+    c2.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
+    c3.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
+    c4.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
+    c5.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
   }
 }

@@ -19,8 +19,8 @@ import java.lang.foreign.MemorySegment;
  */
 public record Gemm(
     DType type, boolean transA, boolean transB, int m, int n, int k, int lda, int ldb, int ldc) {
-  /** Multiplications that are worth another thread: some ten microseconds. */
-  private static final long MIN_WORK = 1_000_000;
+  /** Multiplications that are worth another thread: some microseconds. */
+  private static final long MIN_WORK = 300_000;
 
   /** Split at multiples of these, so that threads share no cache line and few tiles are cut. */
   private static final int ROW_UNIT = 8;
@@ -84,7 +84,7 @@ public record Gemm(
       case INT16, INT32, INT64 ->
           Parallel.run(
               m,
-              rowGrain(),
+              share(m, ROW_UNIT),
               (from, to) -> IntegerGemm.rows(this, a, b, c, accumulate, (int) from, (int) to));
       default ->
           throw MillraceException.invalid(
@@ -95,11 +95,10 @@ public record Gemm(
   }
 
   private void split(MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate) {
-    boolean byRows = m >= n;
-    long grain = byRows ? rowGrain() : columnGrain();
-    if (Parallel.threads() == 1 || (byRows ? m : n) <= grain) {
+    long grain = m >= n ? share(m, ROW_UNIT) : share(n, COLUMN_UNIT);
+    if (grain >= Math.max(m, n)) {
       block(a, b, c, accumulate, 0, m, 0, n);
-    } else if (byRows) {
+    } else if (m >= n) {
       Parallel.run(m, grain, (from, to) -> block(a, b, c, accumulate, (int) from, (int) to, 0, n));
     } else {
       Parallel.run(n, grain, (from, to) -> block(a, b, c, accumulate, 0, m, (int) from, (int) to));
@@ -129,16 +128,10 @@ public record Gemm(
     }
   }
 
-  private long rowGrain() {
-    return grain((long) n * k, ROW_UNIT);
-  }
-
-  private long columnGrain() {
-    return grain((long) m * k, COLUMN_UNIT);
-  }
-
-  private static long grain(long workPerIndex, int unit) {
-    return (MIN_WORK / workPerIndex + unit) / unit * unit;
+  /** How many of {@code size} rows or columns a thread gets; all if another is not worth it. */
+  private long share(long size, int unit) {
+    long threads = Math.clamp((long) m * n * k / MIN_WORK, 1, Parallel.threads());
+    return ((size + threads - 1) / threads + unit - 1) / unit * unit;
   }
 
   private void checkSize(String name, MemorySegment s, long rows, long cols, long stride) {

@@ -1,12 +1,11 @@
 package dev.millrace.tensor.math;
 
 import dev.millrace.tensor.DType;
-import java.lang.foreign.MemorySegment;
 
 /**
  * The innermost part of a matrix product: a tile of C, {@link #rows} high and two vectors wide, is
  * kept in registers while the products of a column of A and a row of B are added to it. One for
- * each element type.
+ * each element type. See {@link AllMemory} why these take addresses.
  */
 sealed interface GemmTile permits FloatTile, DoubleTile {
   /** The tile of floats or doubles. */
@@ -30,31 +29,18 @@ sealed interface GemmTile permits FloatTile, DoubleTile {
    * Computes a tile of C.
    *
    * @param k columns of A and rows of B
-   * @param aAt where the panel of A begins, in bytes like all offsets and strides; its columns are
-   *     {@link #rows} elements long, one after the other
-   * @param bAt where the panel of B begins; its rows are one after the other
+   * @param a address of the panel of A; its columns are {@link #rows} elements long, one after the
+   *     other
+   * @param b address of the panel of B; its rows are one after the other
+   * @param c address of the tile's first element
+   * @param cStride bytes from one row of C to the next
    * @param wide whether the panel of B, and so the tile, is two vectors wide or only one
    */
-  void multiply(
-      int k,
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment c,
-      long cAt,
-      long cStride,
-      boolean wide);
+  void multiply(int k, long a, long b, long c, long cStride, boolean wide);
 
-  /** Puts, or adds, the upper left {@code rows} by {@code cols} elements of a tile into C. */
-  void store(
-      MemorySegment tile,
-      long tileAt,
-      long tileStride,
-      MemorySegment c,
-      long cAt,
-      long cStride,
-      int rows,
-      int cols,
-      boolean add);
+  /**
+   * Puts, or adds, the upper left {@code rows} by {@code cols} elements of a tile into C; strides
+   * are in bytes.
+   */
+  void store(long tile, long tileStride, long c, long cStride, int rows, int cols, boolean add);
 }

@@ -215,7 +215,8 @@ final class MatrixConv {
 
   private void move(long imageAt, long patchAt, int elements, boolean back) {
     if (back) {
-      GemmTile.of(conv.type()).store(patches, patchAt, 0, input, imageAt, 0, 1, elements, true);
+      GemmTile.of(conv.type())
+          .store(patches.address() + patchAt, 0, input.address() + imageAt, 0, 1, elements, true);
     } else if (elements * bytes > 64) {
       MemorySegment.copy(input, imageAt, patches, patchAt, (long) elements * bytes);
     } else {

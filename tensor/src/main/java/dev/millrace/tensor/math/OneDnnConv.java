@@ -99,9 +99,8 @@ final class OneDnnConv {
         more = BufferPool.shared().allocate(filter.bytes);
       }
       execute(in.address(), more.memory().address(), out.address());
-      MemorySegment sum = MemorySegment.ofAddress(at).reinterpret(filter.bytes);
       int floats = Math.toIntExact(filter.bytes / Float.BYTES);
-      FloatTile.INSTANCE.store(more.memory(), 0, 0, sum, 0, 0, 1, floats, true);
+      FloatTile.INSTANCE.store(more.memory().address(), 0, at, 0, 1, floats, true);
     }
 
     private void execute(long inputAt, long filterIn, long outputAt) {

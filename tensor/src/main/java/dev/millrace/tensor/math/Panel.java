@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math;
 
-import java.lang.foreign.MemorySegment;
+import static dev.millrace.tensor.math.AllMemory.ALL;
+
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
@@ -31,198 +32,143 @@ final class Panel {
 
   private Panel() {}
 
-  /** Offsets and strides are in bytes; {@code stride} leads from one row to the next. */
+  /** Copies between these addresses; {@code stride} is the bytes from one row to the next. */
   static void pack(
-      MemorySegment from,
-      long at,
+      long from,
       long stride,
       boolean transpose,
       int depth,
       int used,
-      MemorySegment to,
-      long toAt,
+      long to,
       int width,
       int bytes) {
     if (bytes != 4 || used < width) {
-      plain(from, at, stride, transpose, depth, used, to, toAt, width, bytes);
+      plain(from, stride, transpose, depth, used, to, width, bytes);
     } else if (transpose) {
       // The last group of four may overlap the one before it.
       for (int i = 0; i < width; i += 4) {
         int row = Math.min(i, width - 4);
-        fourRows(from, at + row * stride, stride, depth, to, toAt + row * 4L, width * 4L);
+        fourRows(from + row * stride, stride, depth, to + row * 4L, width * 4L);
       }
     } else if (width % S.length() == 0) {
       for (int j = 0; j < width; j += S.length()) {
-        vectors(from, at + j * 4L, stride, depth, to, toAt + j * 4L, width * 4L);
+        vectors(from + j * 4L, stride, depth, to + j * 4L, width * 4L);
       }
     } else {
       for (int j = 0; j < width; j += 4) {
         int col = Math.min(j, width - 4);
-        fours(from, at + col * 4L, stride, depth, to, toAt + col * 4L, width * 4L);
+        fours(from + col * 4L, stride, depth, to + col * 4L, width * 4L);
       }
     }
   }
 
   /** Copies whole rows of floats into panels side by side, each two vectors wide. */
-  static void rows(
-      MemorySegment from,
-      long at,
-      long stride,
-      int depth,
-      int panels,
-      MemorySegment to,
-      long toAt,
-      long panelBytes) {
+  static void rows(long from, long stride, int depth, int panels, long to, long panelBytes) {
     long v = S.vectorByteSize();
     for (int p = 0; p < depth; p += 8) {
       int n = Math.min(8, depth - p);
       for (int j = 0; j < panels; j++) {
-        long f = at + p * stride + 2 * v * j;
-        long t = toAt + j * panelBytes + 2 * v * p;
+        long f = from + p * stride + 2 * v * j;
+        long t = to + j * panelBytes + 2 * v * p;
         for (long i = 0; i < n; i++) {
-          FloatVector x = FloatVector.fromMemorySegment(S, from, f + i * stride, ORDER);
-          FloatVector y = FloatVector.fromMemorySegment(S, from, f + i * stride + v, ORDER);
-          x.intoMemorySegment(to, t + i * 2 * v, ORDER);
-          y.intoMemorySegment(to, t + i * 2 * v + v, ORDER);
+          FloatVector x = FloatVector.fromMemorySegment(S, ALL, f + i * stride, ORDER);
+          FloatVector y = FloatVector.fromMemorySegment(S, ALL, f + i * stride + v, ORDER);
+          x.intoMemorySegment(ALL, t + i * 2 * v, ORDER);
+          y.intoMemorySegment(ALL, t + i * 2 * v + v, ORDER);
         }
       }
     }
   }
 
-  private static void vectors(
-      MemorySegment from,
-      long at,
-      long stride,
-      long depth,
-      MemorySegment to,
-      long toAt,
-      long step) {
+  private static void vectors(long from, long stride, long depth, long to, long step) {
     for (long p = 0; p < depth; p++) {
-      FloatVector.fromMemorySegment(S, from, at + p * stride, ORDER)
-          .intoMemorySegment(to, toAt + p * step, ORDER);
+      FloatVector.fromMemorySegment(S, ALL, from + p * stride, ORDER)
+          .intoMemorySegment(ALL, to + p * step, ORDER);
     }
   }
 
-  private static void fours(
-      MemorySegment from,
-      long at,
-      long stride,
-      long depth,
-      MemorySegment to,
-      long toAt,
-      long step) {
+  private static void fours(long from, long stride, long depth, long to, long step) {
     for (long p = 0; p < depth; p++) {
-      FloatVector.fromMemorySegment(FOUR, from, at + p * stride, ORDER)
-          .intoMemorySegment(to, toAt + p * step, ORDER);
+      FloatVector.fromMemorySegment(FOUR, ALL, from + p * stride, ORDER)
+          .intoMemorySegment(ALL, to + p * step, ORDER);
     }
   }
 
   /** Four rows become four columns, four by four elements at a time. */
-  private static void fourRows(
-      MemorySegment from,
-      long at,
-      long stride,
-      long depth,
-      MemorySegment to,
-      long toAt,
-      long step) {
+  private static void fourRows(long from, long stride, long depth, long to, long step) {
     long whole = depth & -4;
     for (long p = 0; p < whole; p += 4) {
-      long f = at + p * 4;
-      FloatVector a = FloatVector.fromMemorySegment(FOUR, from, f, ORDER);
-      FloatVector b = FloatVector.fromMemorySegment(FOUR, from, f + stride, ORDER);
-      FloatVector c = FloatVector.fromMemorySegment(FOUR, from, f + 2 * stride, ORDER);
-      FloatVector d = FloatVector.fromMemorySegment(FOUR, from, f + 3 * stride, ORDER);
+      long f = from + p * 4;
+      FloatVector a = FloatVector.fromMemorySegment(FOUR, ALL, f, ORDER);
+      FloatVector b = FloatVector.fromMemorySegment(FOUR, ALL, f + stride, ORDER);
+      FloatVector c = FloatVector.fromMemorySegment(FOUR, ALL, f + 2 * stride, ORDER);
+      FloatVector d = FloatVector.fromMemorySegment(FOUR, ALL, f + 3 * stride, ORDER);
       FloatVector abLow = a.rearrange(LOW_TWICE).blend(b.rearrange(LOW_TWICE), ODD);
       FloatVector abHigh = a.rearrange(HIGH_TWICE).blend(b.rearrange(HIGH_TWICE), ODD);
       FloatVector cdLow = c.rearrange(LOW_TWICE).blend(d.rearrange(LOW_TWICE), ODD);
       FloatVector cdHigh = c.rearrange(HIGH_TWICE).blend(d.rearrange(HIGH_TWICE), ODD);
-      long t = toAt + p * step;
-      abLow.blend(cdLow.rearrange(LOW_PAIR), UPPER).intoMemorySegment(to, t, ORDER);
-      abLow.rearrange(HIGH_PAIR).blend(cdLow, UPPER).intoMemorySegment(to, t + step, ORDER);
-      abHigh.blend(cdHigh.rearrange(LOW_PAIR), UPPER).intoMemorySegment(to, t + 2 * step, ORDER);
-      abHigh.rearrange(HIGH_PAIR).blend(cdHigh, UPPER).intoMemorySegment(to, t + 3 * step, ORDER);
+      long t = to + p * step;
+      abLow.blend(cdLow.rearrange(LOW_PAIR), UPPER).intoMemorySegment(ALL, t, ORDER);
+      abLow.rearrange(HIGH_PAIR).blend(cdLow, UPPER).intoMemorySegment(ALL, t + step, ORDER);
+      abHigh.blend(cdHigh.rearrange(LOW_PAIR), UPPER).intoMemorySegment(ALL, t + 2 * step, ORDER);
+      abHigh.rearrange(HIGH_PAIR).blend(cdHigh, UPPER).intoMemorySegment(ALL, t + 3 * step, ORDER);
     }
     for (int i = 0; i < 4; i++) {
       for (long p = whole; p < depth; p++) {
-        to.set(I32, toAt + p * step + i * 4L, from.get(I32, at + i * stride + p * 4));
+        ALL.set(I32, to + p * step + i * 4L, ALL.get(I32, from + i * stride + p * 4));
       }
     }
   }
 
   /** Writes the transposed of {@code rows} by {@code cols} floats; strides are in bytes. */
-  static void transpose(
-      MemorySegment from,
-      long at,
-      long stride,
-      int rows,
-      int cols,
-      MemorySegment to,
-      long toAt,
-      long step) {
+  static void transpose(long from, long stride, int rows, int cols, long to, long step) {
     if (rows < 4) {
       for (int i = 0; i < rows; i++) {
-        column4(from, at + i * stride, 4, cols, to, toAt + i * 4L, step);
+        column4(from + i * stride, 4, cols, to + i * 4L, step);
       }
       return;
     }
     // The last group of four may overlap the one before it.
     for (int i = 0; i < rows; i += 4) {
       int row = Math.min(i, rows - 4);
-      fourRows(from, at + row * stride, stride, cols, to, toAt + row * 4L, step);
+      fourRows(from + row * stride, stride, cols, to + row * 4L, step);
     }
   }
 
   private static void plain(
-      MemorySegment from,
-      long at,
+      long from,
       long stride,
       boolean transpose,
       int depth,
       int used,
-      MemorySegment to,
-      long toAt,
+      long to,
       int width,
       int bytes) {
     if (used < width) {
-      to.asSlice(toAt, (long) depth * width * bytes).fill((byte) 0);
+      ALL.asSlice(to, (long) depth * width * bytes).fill((byte) 0);
     }
     long lineStep = transpose ? bytes : stride;
     long elementStep = transpose ? stride : bytes;
     for (int i = 0; i < used; i++) {
-      long f = at + i * elementStep;
-      long t = toAt + (long) i * bytes;
+      long f = from + i * elementStep;
+      long t = to + (long) i * bytes;
       if (bytes == 4) {
-        column4(from, f, lineStep, depth, to, t, width * 4L);
+        column4(f, lineStep, depth, t, width * 4L);
       } else {
-        column8(from, f, lineStep, depth, to, t, width * 8L);
+        column8(f, lineStep, depth, t, width * 8L);
       }
     }
   }
 
-  private static void column4(
-      MemorySegment from,
-      long at,
-      long stride,
-      long depth,
-      MemorySegment to,
-      long toAt,
-      long step) {
+  private static void column4(long from, long stride, long depth, long to, long step) {
     for (long p = 0; p < depth; p++) {
-      to.set(I32, toAt + p * step, from.get(I32, at + p * stride));
+      ALL.set(I32, to + p * step, ALL.get(I32, from + p * stride));
     }
   }
 
-  private static void column8(
-      MemorySegment from,
-      long at,
-      long stride,
-      long depth,
-      MemorySegment to,
-      long toAt,
-      long step) {
+  private static void column8(long from, long stride, long depth, long to, long step) {
     for (long p = 0; p < depth; p++) {
-      to.set(I64, toAt + p * step, from.get(I64, at + p * stride));
+      ALL.set(I64, to + p * step, ALL.get(I64, from + p * stride));
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math;
 
-import java.lang.foreign.MemorySegment;
+import static dev.millrace.tensor.math.AllMemory.ALL;
+
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
@@ -20,84 +21,54 @@ final class RowGemm {
   private RowGemm() {}
 
   /**
-   * Computes {@code cols} elements of a row of C. Offsets and strides are in bytes; {@code aStride}
-   * leads from one element of the row of A to the next.
+   * Computes {@code cols} elements of a row of C, at these addresses. Strides are in bytes; {@code
+   * aStride} leads from one element of the row of A to the next.
    */
   static void multiply(
-      int k,
-      int cols,
-      MemorySegment a,
-      long aAt,
-      long aStride,
-      MemorySegment b,
-      long bAt,
-      long bStride,
-      MemorySegment c,
-      long cAt,
-      boolean add) {
+      int k, int cols, long a, long aStride, long b, long bStride, long c, boolean add) {
     int j = 0;
     for (; j <= cols - 4 * S.length(); j += 4 * S.length()) {
-      four(k, a, aAt, aStride, b, bAt + j * 4L, bStride, c, cAt + j * 4L, add);
+      four(k, a, aStride, b + j * 4L, bStride, c + j * 4L, add);
     }
     for (; j < cols; j += S.length()) {
-      one(k, a, aAt, aStride, b, bAt + j * 4L, bStride, c, cAt + j * 4L, cols - j, add);
+      one(k, a, aStride, b + j * 4L, bStride, c + j * 4L, cols - j, add);
     }
   }
 
-  private static void four(
-      int k,
-      MemorySegment a,
-      long aAt,
-      long aStride,
-      MemorySegment b,
-      long bAt,
-      long bStride,
-      MemorySegment c,
-      long cAt,
-      boolean add) {
+  private static void four(int k, long a, long aStride, long b, long bStride, long c, boolean add) {
     FloatVector c0 = FloatVector.zero(S);
     FloatVector c1 = FloatVector.zero(S);
     FloatVector c2 = FloatVector.zero(S);
     FloatVector c3 = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector x = FloatVector.broadcast(S, a.get(F32, aAt + p * aStride));
-      long at = bAt + p * bStride;
-      c0 = x.fma(FloatVector.fromMemorySegment(S, b, at, ORDER), c0);
-      c1 = x.fma(FloatVector.fromMemorySegment(S, b, at + VECTOR_BYTES, ORDER), c1);
-      c2 = x.fma(FloatVector.fromMemorySegment(S, b, at + 2 * VECTOR_BYTES, ORDER), c2);
-      c3 = x.fma(FloatVector.fromMemorySegment(S, b, at + 3 * VECTOR_BYTES, ORDER), c3);
+      FloatVector x = FloatVector.broadcast(S, ALL.get(F32, a + p * aStride));
+      long at = b + p * bStride;
+      c0 = x.fma(FloatVector.fromMemorySegment(S, ALL, at, ORDER), c0);
+      c1 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + VECTOR_BYTES, ORDER), c1);
+      c2 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + 2 * VECTOR_BYTES, ORDER), c2);
+      c3 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + 3 * VECTOR_BYTES, ORDER), c3);
     }
     if (add) {
-      c0 = c0.add(FloatVector.fromMemorySegment(S, c, cAt, ORDER));
-      c1 = c1.add(FloatVector.fromMemorySegment(S, c, cAt + VECTOR_BYTES, ORDER));
-      c2 = c2.add(FloatVector.fromMemorySegment(S, c, cAt + 2 * VECTOR_BYTES, ORDER));
-      c3 = c3.add(FloatVector.fromMemorySegment(S, c, cAt + 3 * VECTOR_BYTES, ORDER));
+      c0 = c0.add(FloatVector.fromMemorySegment(S, ALL, c, ORDER));
+      c1 = c1.add(FloatVector.fromMemorySegment(S, ALL, c + VECTOR_BYTES, ORDER));
+      c2 = c2.add(FloatVector.fromMemorySegment(S, ALL, c + 2 * VECTOR_BYTES, ORDER));
+      c3 = c3.add(FloatVector.fromMemorySegment(S, ALL, c + 3 * VECTOR_BYTES, ORDER));
     }
-    c0.intoMemorySegment(c, cAt, ORDER);
-    c1.intoMemorySegment(c, cAt + VECTOR_BYTES, ORDER);
-    c2.intoMemorySegment(c, cAt + 2 * VECTOR_BYTES, ORDER);
-    c3.intoMemorySegment(c, cAt + 3 * VECTOR_BYTES, ORDER);
+    c0.intoMemorySegment(ALL, c, ORDER);
+    c1.intoMemorySegment(ALL, c + VECTOR_BYTES, ORDER);
+    c2.intoMemorySegment(ALL, c + 2 * VECTOR_BYTES, ORDER);
+    c3.intoMemorySegment(ALL, c + 3 * VECTOR_BYTES, ORDER);
   }
 
   private static void one(
-      int k,
-      MemorySegment a,
-      long aAt,
-      long aStride,
-      MemorySegment b,
-      long bAt,
-      long bStride,
-      MemorySegment c,
-      long cAt,
-      int cols,
-      boolean add) {
+      int k, long a, long aStride, long b, long bStride, long c, int cols, boolean add) {
     VectorMask<Float> mask = S.indexInRange(0, cols);
     FloatVector sum =
-        add ? FloatVector.fromMemorySegment(S, c, cAt, ORDER, mask) : FloatVector.zero(S);
+        add ? FloatVector.fromMemorySegment(S, ALL, c, ORDER, mask) : FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector x = FloatVector.broadcast(S, a.get(F32, aAt + p * aStride));
-      sum = x.fma(FloatVector.fromMemorySegment(S, b, bAt + p * bStride, ORDER, mask), sum);
+      FloatVector x = FloatVector.broadcast(S, ALL.get(F32, a + p * aStride));
+      sum = x.fma(FloatVector.fromMemorySegment(S, ALL, b + p * bStride, ORDER, mask), sum);
     }
-    sum.intoMemorySegment(c, cAt, ORDER, mask);
+    sum.intoMemorySegment(ALL, c, ORDER, mask);
   }
 }

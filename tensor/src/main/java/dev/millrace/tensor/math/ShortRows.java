@@ -58,10 +58,10 @@ final class ShortRows {
             turned.asSlice(j * line + 4L * rows, 4L * (filled - rows)).fill((byte) 0);
           }
         }
-        Panel.transpose(x, 4 * row * n, 4L * n, rows, n, turned, 0, line);
+        Panel.transpose(x.address() + 4 * row * n, 4L * n, rows, n, turned.address(), line);
         softmax(turned, n, line, 4L * filled);
         losses(x, labels, loss, row, rows, n, turned, n * line, line);
-        Panel.transpose(turned, 0, line, n, rows, backprop, 4 * row * n, 4L * n);
+        Panel.transpose(turned.address(), line, n, rows, backprop.address() + 4 * row * n, 4L * n);
         lessLabels(labels, backprop, row, rows, n);
       }
     } finally {

@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math;
 
-import java.lang.foreign.MemorySegment;
+import static dev.millrace.tensor.math.AllMemory.ALL;
+
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.nio.ByteOrder;
@@ -20,13 +21,6 @@ final class StripLoop implements PooledConv.Strips {
   private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
   private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
   private static final long STEP = S.vectorByteSize();
-
-  /**
-   * All memory. Of a constant the compiler knows that it is not on the heap. What it knows of other
-   * segments is what it has met, and the JDK's own vectors, before they are compiled, put
-   * themselves into arrays: by chance these loops then took three times as long.
-   */
-  private static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
   @Override
   public void collect(long list, long end, long x, long sum) {

@@ -1,5 +1,7 @@
 package dev.millrace.tensor.math;
 
+import static dev.millrace.tensor.math.AllMemory.ALL;
+
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
@@ -67,23 +69,23 @@ final class ThinGemm {
       int j1) {
     int cols = j1 - j0;
     long line = 4L * Math.min(BLOCK, i1 - i0);
-    long turnedAt = DEPTH * B_ROW;
-    long productAt = turnedAt + (cols + GROUP - 1) / GROUP * GROUP * line;
-    Buffer buffer = BufferPool.shared().allocate(productAt + cols * line);
-    MemorySegment scratch = buffer.memory();
+    long turnedBytes = (cols + GROUP - 1) / GROUP * GROUP * line;
+    Buffer buffer = BufferPool.shared().allocate(DEPTH * B_ROW + turnedBytes + cols * line);
+    long copy = buffer.memory().address();
+    long turned = copy + DEPTH * B_ROW;
+    long product = turned + turnedBytes;
     try {
       for (int p = 0; p < g.k(); p += DEPTH) {
         int depth = Math.min(DEPTH, g.k() - p);
-        copyB(b, 4L * ((long) p * g.ldb() + j0), 4L * g.ldb(), depth, cols, scratch);
+        copyB(b.address() + 4L * ((long) p * g.ldb() + j0), 4L * g.ldb(), depth, cols, copy);
         for (int i = i0; i < i1; i += BLOCK) {
           int rows = Math.min(BLOCK, i1 - i);
           // The last rows are taken together with some before them, to fill the vectors.
           int from = Math.max(i0, Math.min(i, i1 - ROWS));
-          block(g, a, p, depth, from, i + rows - from, cols, scratch, turnedAt, line);
-          long at = turnedAt + 4L * (i - from);
-          Panel.transpose(scratch, at, line, cols, rows, scratch, productAt, 4L * cols);
-          long to = 4L * ((long) i * g.ldc() + j0);
-          store(scratch, productAt, rows, cols, c, to, 4L * g.ldc(), add || p > 0);
+          block(g, a.address(), p, depth, from, i + rows - from, cols, copy, turned, line);
+          Panel.transpose(turned + 4L * (i - from), line, cols, rows, product, 4L * cols);
+          long to = c.address() + 4L * ((long) i * g.ldc() + j0);
+          store(product, rows, cols, to, 4L * g.ldc(), add || p > 0);
         }
       }
     } finally {
@@ -91,19 +93,16 @@ final class ThinGemm {
     }
   }
 
-  /**
-   * Copies rows of B to the start of the scratch memory, where they are a constant stride apart.
-   */
-  private static void copyB(
-      MemorySegment b, long at, long stride, int depth, int cols, MemorySegment to) {
+  /** Copies rows of B to where they are a constant stride apart. */
+  private static void copyB(long b, long stride, int depth, int cols, long to) {
     if (cols % GROUP != 0) {
-      to.asSlice(0, depth * B_ROW).fill((byte) 0);
+      ALL.asSlice(to, depth * B_ROW).fill((byte) 0);
     }
     for (int j = 0; j < cols; j += S.length()) {
       VectorMask<Float> mask = S.indexInRange(j, cols);
       for (long p = 0; p < depth; p++) {
-        FloatVector.fromMemorySegment(S, b, at + p * stride + 4L * j, ORDER, mask)
-            .intoMemorySegment(to, p * B_ROW + 4L * j, ORDER, mask);
+        FloatVector.fromMemorySegment(S, ALL, b + p * stride + 4L * j, ORDER, mask)
+            .intoMemorySegment(ALL, to + p * B_ROW + 4L * j, ORDER, mask);
       }
     }
   }
@@ -111,35 +110,27 @@ final class ThinGemm {
   /** The transposed product of {@code rows} columns of A and the copy of B. */
   private static void block(
       Gemm g,
-      MemorySegment a,
+      long a,
       int p,
       int depth,
       int from,
       int rows,
       int cols,
-      MemorySegment scratch,
-      long turnedAt,
+      long copy,
+      long turned,
       long line) {
     long stride = 4L * g.lda();
     for (int r = 0; r < rows; r += ROWS) {
       int row = Math.min(r, rows - ROWS);
-      long aAt = p * stride + 4L * (from + row);
+      long aAt = a + p * stride + 4L * (from + row);
       for (int j = 0; j < cols; j += GROUP) {
-        tile(depth, a, aAt, stride, scratch, 4L * j, turnedAt + j * line + 4L * row, line);
+        tile(depth, aAt, stride, copy + 4L * j, turned + j * line + 4L * row, line);
       }
     }
   }
 
   /** Two vectors of rows by five columns. */
-  private static void tile(
-      int k,
-      MemorySegment a,
-      long aAt,
-      long aStride,
-      MemorySegment scratch,
-      long bAt,
-      long at,
-      long line) {
+  private static void tile(int k, long a, long aStride, long b, long to, long line) {
     FloatVector c0x = FloatVector.zero(S);
     FloatVector c0y = FloatVector.zero(S);
     FloatVector c1x = FloatVector.zero(S);
@@ -151,69 +142,60 @@ final class ThinGemm {
     FloatVector c4x = FloatVector.zero(S);
     FloatVector c4y = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector x = FloatVector.fromMemorySegment(S, a, aAt + p * aStride, ORDER);
-      FloatVector y = FloatVector.fromMemorySegment(S, a, aAt + p * aStride + VECTOR_BYTES, ORDER);
-      long q = bAt + p * B_ROW;
-      FloatVector b = IntVector.broadcast(I, scratch.get(ELEMENT, q)).reinterpretAsFloats();
-      c0x = b.fma(x, c0x);
-      c0y = b.fma(y, c0y);
-      b = IntVector.broadcast(I, scratch.get(ELEMENT, q + 4)).reinterpretAsFloats();
-      c1x = b.fma(x, c1x);
-      c1y = b.fma(y, c1y);
-      b = IntVector.broadcast(I, scratch.get(ELEMENT, q + 8)).reinterpretAsFloats();
-      c2x = b.fma(x, c2x);
-      c2y = b.fma(y, c2y);
-      b = IntVector.broadcast(I, scratch.get(ELEMENT, q + 12)).reinterpretAsFloats();
-      c3x = b.fma(x, c3x);
-      c3y = b.fma(y, c3y);
-      b = IntVector.broadcast(I, scratch.get(ELEMENT, q + 16)).reinterpretAsFloats();
-      c4x = b.fma(x, c4x);
-      c4y = b.fma(y, c4y);
+      FloatVector x = FloatVector.fromMemorySegment(S, ALL, a + p * aStride, ORDER);
+      FloatVector y = FloatVector.fromMemorySegment(S, ALL, a + p * aStride + VECTOR_BYTES, ORDER);
+      long q = b + p * B_ROW;
+      FloatVector z = IntVector.broadcast(I, ALL.get(ELEMENT, q)).reinterpretAsFloats();
+      c0x = z.fma(x, c0x);
+      c0y = z.fma(y, c0y);
+      z = IntVector.broadcast(I, ALL.get(ELEMENT, q + 4)).reinterpretAsFloats();
+      c1x = z.fma(x, c1x);
+      c1y = z.fma(y, c1y);
+      z = IntVector.broadcast(I, ALL.get(ELEMENT, q + 8)).reinterpretAsFloats();
+      c2x = z.fma(x, c2x);
+      c2y = z.fma(y, c2y);
+      z = IntVector.broadcast(I, ALL.get(ELEMENT, q + 12)).reinterpretAsFloats();
+      c3x = z.fma(x, c3x);
+      c3y = z.fma(y, c3y);
+      z = IntVector.broadcast(I, ALL.get(ELEMENT, q + 16)).reinterpretAsFloats();
+      c4x = z.fma(x, c4x);
+      c4y = z.fma(y, c4y);
     }
-    c0x.intoMemorySegment(scratch, at, ORDER);
-    c0y.intoMemorySegment(scratch, at + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(scratch, at + line, ORDER);
-    c1y.intoMemorySegment(scratch, at + line + VECTOR_BYTES, ORDER);
-    c2x.intoMemorySegment(scratch, at + 2 * line, ORDER);
-    c2y.intoMemorySegment(scratch, at + 2 * line + VECTOR_BYTES, ORDER);
-    c3x.intoMemorySegment(scratch, at + 3 * line, ORDER);
-    c3y.intoMemorySegment(scratch, at + 3 * line + VECTOR_BYTES, ORDER);
-    c4x.intoMemorySegment(scratch, at + 4 * line, ORDER);
-    c4y.intoMemorySegment(scratch, at + 4 * line + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(ALL, to, ORDER);
+    c0y.intoMemorySegment(ALL, to + VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(ALL, to + line, ORDER);
+    c1y.intoMemorySegment(ALL, to + line + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(ALL, to + 2 * line, ORDER);
+    c2y.intoMemorySegment(ALL, to + 2 * line + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(ALL, to + 3 * line, ORDER);
+    c3y.intoMemorySegment(ALL, to + 3 * line + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(ALL, to + 4 * line, ORDER);
+    c4y.intoMemorySegment(ALL, to + 4 * line + VECTOR_BYTES, ORDER);
   }
 
-  private static void store(
-      MemorySegment product,
-      long at,
-      int rows,
-      int cols,
-      MemorySegment c,
-      long cAt,
-      long stride,
-      boolean add) {
+  private static void store(long product, int rows, int cols, long c, long stride, boolean add) {
     if (stride == 4L * cols) {
-      store(product, at, (long) rows * cols, c, cAt, add);
+      store(product, (long) rows * cols, c, add);
     } else {
       for (int i = 0; i < rows; i++) {
-        store(product, at + 4L * i * cols, cols, c, cAt + i * stride, add);
+        store(product + 4L * i * cols, cols, c + i * stride, add);
       }
     }
   }
 
-  private static void store(
-      MemorySegment from, long at, long n, MemorySegment c, long cAt, boolean add) {
+  private static void store(long from, long n, long c, boolean add) {
     if (!add) {
-      MemorySegment.copy(from, at, c, cAt, 4 * n);
+      MemorySegment.copy(ALL, from, ALL, c, 4 * n);
       return;
     }
     long whole = S.loopBound(n) * 4;
     for (long i = 0; i < whole; i += VECTOR_BYTES) {
-      FloatVector.fromMemorySegment(S, from, at + i, ORDER)
-          .add(FloatVector.fromMemorySegment(S, c, cAt + i, ORDER))
-          .intoMemorySegment(c, cAt + i, ORDER);
+      FloatVector.fromMemorySegment(S, ALL, from + i, ORDER)
+          .add(FloatVector.fromMemorySegment(S, ALL, c + i, ORDER))
+          .intoMemorySegment(ALL, c + i, ORDER);
     }
     for (long i = whole; i < 4 * n; i += 4) {
-      c.set(F32, cAt + i, c.get(F32, cAt + i) + from.get(F32, at + i));
+      ALL.set(F32, c + i, ALL.get(F32, c + i) + ALL.get(F32, from + i));
     }
   }
 }

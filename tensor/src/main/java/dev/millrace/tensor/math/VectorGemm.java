@@ -28,9 +28,12 @@ final class VectorGemm {
   private static final int FEW = 12;
 
   private final Gemm g;
-  private final MemorySegment a;
-  private final MemorySegment b;
-  private final MemorySegment c;
+
+  /** Addresses, like all that follow. */
+  private final long a;
+
+  private final long b;
+  private final long c;
   private final GemmTile tile;
   private final int bytes;
 
@@ -40,9 +43,11 @@ final class VectorGemm {
   private final int blockCols;
   private final int blockRows;
 
-  private final long bAt;
-  private final long tileAt;
-  private final MemorySegment scratch;
+  /** The panels of A, those of B, and a tile for results that do not fill one. */
+  private final long panels;
+
+  private final long panelsOfB;
+  private final long partial;
 
   private VectorGemm(
       Gemm g,
@@ -55,17 +60,17 @@ final class VectorGemm {
       int blockCols,
       Buffer scratch) {
     this.g = g;
-    this.a = a;
-    this.b = b;
-    this.c = c;
+    this.a = a.address();
+    this.b = b.address();
+    this.c = c.address();
     this.tile = tile;
     this.bytes = tile.elementBytes();
     this.depth = depth;
     this.blockRows = blockRows;
     this.blockCols = blockCols;
-    this.bAt = roundUp((long) blockRows * depth * bytes, 64);
-    this.tileAt = roundUp(bAt + (long) blockCols * depth * bytes, 64);
-    this.scratch = scratch.memory();
+    this.panels = scratch.memory().address();
+    this.panelsOfB = roundUp(panels + (long) blockRows * depth * bytes, 64);
+    this.partial = roundUp(panelsOfB + (long) blockCols * depth * bytes, 64);
   }
 
   /** Computes rows {@code i0} to {@code i1} and columns {@code j0} to {@code j1} of C. */
@@ -116,11 +121,11 @@ final class VectorGemm {
       int j0,
       int j1) {
     for (int i = i0; i < i1; i++) {
-      long aAt = 4L * i * (g.transA() ? 1 : g.lda());
+      long aAt = a.address() + 4L * i * (g.transA() ? 1 : g.lda());
       long aStride = 4L * (g.transA() ? g.lda() : 1);
-      long cAt = 4L * ((long) i * g.ldc() + j0);
-      RowGemm.multiply(
-          g.k(), j1 - j0, a, aAt, aStride, b, 4L * j0, 4L * g.ldb(), c, cAt, accumulate);
+      long bAt = b.address() + 4L * j0;
+      long cAt = c.address() + 4L * ((long) i * g.ldc() + j0);
+      RowGemm.multiply(g.k(), j1 - j0, aAt, aStride, bAt, 4L * g.ldb(), cAt, accumulate);
     }
   }
 
@@ -138,43 +143,21 @@ final class VectorGemm {
     long aStride = 4L * g.lda();
     long bStride = 4L * g.ldb();
     long cStride = 4L * g.ldc();
-    long aAt = i0 * aStride;
-    long cAt = i0 * cStride + 4L * j0;
+    long aAt = a.address() + i0 * aStride;
+    long bAt = b.address() + (g.transB() ? j0 * bStride : 4L * j0);
+    long cAt = c.address() + i0 * cStride + 4L * j0;
+    int rows = i1 - i0;
+    int cols = j1 - j0;
     if (g.transB() || g.ldb() == 1) {
-      DotGemm.multiply(
-          g.k(),
-          i1 - i0,
-          j1 - j0,
-          a,
-          aAt,
-          aStride,
-          b,
-          g.transB() ? j0 * bStride : 4L * j0,
-          bStride,
-          c,
-          cAt,
-          cStride,
-          accumulate);
+      DotGemm.multiply(g.k(), rows, cols, aAt, aStride, bAt, bStride, cAt, cStride, accumulate);
       return;
     }
     long stride = roundUp(g.k(), 16) * 4;
-    Buffer scratch = BufferPool.shared().allocate(stride * (j1 - j0));
+    Buffer scratch = BufferPool.shared().allocate(stride * cols);
+    long turned = scratch.memory().address();
     try {
-      Panel.transpose(b, 4L * j0, bStride, g.k(), j1 - j0, scratch.memory(), 0, stride);
-      DotGemm.multiply(
-          g.k(),
-          i1 - i0,
-          j1 - j0,
-          a,
-          aAt,
-          aStride,
-          scratch.memory(),
-          0,
-          stride,
-          c,
-          cAt,
-          cStride,
-          accumulate);
+      Panel.transpose(bAt, bStride, g.k(), cols, turned, stride);
+      DotGemm.multiply(g.k(), rows, cols, aAt, aStride, turned, stride, cAt, cStride, accumulate);
     } finally {
       scratch.release();
     }
@@ -202,7 +185,7 @@ final class VectorGemm {
       long at =
           g.transA() ? p * stride + (long) (i + ii) * bytes : (i + ii) * stride + (long) p * bytes;
       int used = Math.min(height, rows - ii);
-      Panel.pack(a, at, stride, !g.transA(), d, used, scratch, panelA(ii), height, bytes);
+      Panel.pack(a + at, stride, !g.transA(), d, used, panelA(ii), height, bytes);
     }
   }
 
@@ -211,12 +194,10 @@ final class VectorGemm {
     int width = 2 * tile.lanes();
     if (!g.transB() && bytes == 4 && cols % width == 0) {
       Panel.rows(
-          b,
-          p * stride + (long) j * bytes,
+          b + p * stride + (long) j * bytes,
           stride,
           d,
           cols / width,
-          scratch,
           panelB(0),
           depth * width * 4L);
       return;
@@ -226,7 +207,7 @@ final class VectorGemm {
           g.transB() ? (j + jj) * stride + (long) p * bytes : p * stride + (long) (j + jj) * bytes;
       int used = Math.min(width, cols - jj);
       int panelWidth = used > tile.lanes() ? width : tile.lanes();
-      Panel.pack(b, at, stride, g.transB(), d, used, scratch, panelB(jj), panelWidth, bytes);
+      Panel.pack(b + at, stride, g.transB(), d, used, panelB(jj), panelWidth, bytes);
     }
   }
 
@@ -241,13 +222,12 @@ final class VectorGemm {
       for (int jj = 0; jj < cols; jj += 2 * lanes) {
         int w = Math.min(2 * lanes, cols - jj);
         boolean wide = w > lanes;
-        long at = (i + ii) * stride + (long) (j + jj) * bytes;
+        long at = c + (i + ii) * stride + (long) (j + jj) * bytes;
         if (h == height && w % lanes == 0 && !add) {
-          tile.multiply(d, scratch, panelA(ii), scratch, panelB(jj), c, at, stride, wide);
+          tile.multiply(d, panelA(ii), panelB(jj), at, stride, wide);
         } else {
-          tile.multiply(
-              d, scratch, panelA(ii), scratch, panelB(jj), scratch, tileAt, tileStride, wide);
-          tile.store(scratch, tileAt, tileStride, c, at, stride, h, w, add);
+          tile.multiply(d, panelA(ii), panelB(jj), partial, tileStride, wide);
+          tile.store(partial, tileStride, at, stride, h, w, add);
         }
       }
     }
@@ -255,11 +235,11 @@ final class VectorGemm {
 
   /** Where the panel of A begins that holds row {@code ii} of the block. */
   private long panelA(int ii) {
-    return (long) ii * depth * bytes;
+    return panels + (long) ii * depth * bytes;
   }
 
   private long panelB(int jj) {
-    return bAt + (long) jj * depth * bytes;
+    return panelsOfB + (long) jj * depth * bytes;
   }
 
   private static long roundUp(long n, int unit) {
