@@ -8,6 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.zip.CRC32C;
 
@@ -144,6 +146,16 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
+  /**
+   * Gives a folder, whose contents are on disk, another name beside it, in place of an empty one
+   * that may have it.
+   */
+  public static void moveFolder(Path from, Path to) {
+    syncDirectory(from);
+    move(from, to);
+    syncDirectory(to.toAbsolutePath().getParent());
+  }
+
   /** Brings the names in a directory to disk: without this a rename may be lost in a crash. */
   static void syncDirectory(Path directory) {
     try (FileChannel d = FileChannel.open(directory, StandardOpenOption.READ)) {
@@ -153,12 +165,22 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** Makes a directory and its parents where they do not exist yet. */
+  /**
+   * Makes a directory and its parents where they do not exist yet, and brings their names to disk:
+   * what is in a directory that a crash takes away was never safe.
+   */
   static void makeDirectories(Path directory) {
+    Path above = directory.toAbsolutePath();
+    Deque<Path> parents = new ArrayDeque<>();
+    while (above != null && !Files.exists(above)) {
+      above = above.getParent();
+      parents.push(above);
+    }
     try {
       Files.createDirectories(directory);
     } catch (IOException e) {
       throw Failures.io("Cannot create", directory, e);
     }
+    parents.forEach(AtomicFile::syncDirectory);
   }
 }

@@ -28,8 +28,14 @@ public final class Failures {
       case NoSuchFileException _ -> Code.NOT_FOUND;
       case AccessDeniedException _ -> Code.PERMISSION_DENIED;
       case ClosedByInterruptException _ -> Code.CANCELLED;
-      default -> isDiskFull(e) ? Code.RESOURCE_EXHAUSTED : Code.UNKNOWN;
+      default ->
+          isDiskFull(e) ? Code.RESOURCE_EXHAUSTED : isDiskBroken(e) ? Code.DATA_LOSS : Code.UNKNOWN;
     };
+  }
+
+  /** The disk cannot give back, or take, what it should: as good as damaged. */
+  private static boolean isDiskBroken(IOException e) {
+    return e.getMessage() != null && e.getMessage().contains("Input/output error");
   }
 
   private static boolean isDiskFull(IOException e) {
