@@ -34,6 +34,10 @@ result = model.signatures["serving_default"](x=tf.constant([1.0, 2.0]))
 show("served", result["y"].numpy())
 
 with tf1.Graph().as_default(), tf1.Session() as session:
+    tf1.saved_model.load(session, ["serve"], os.path.join(folder, "model"))
+    show("loaded", session.run("y:0", {"x:0": [1.0, 2.0]}))
+
+with tf1.Graph().as_default(), tf1.Session() as session:
     importer = tf1.train.import_meta_graph(latest + ".meta")
     importer.restore(session, latest)
     show("imported", [session.run("w:0")])

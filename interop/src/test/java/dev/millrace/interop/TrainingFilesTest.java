@@ -9,6 +9,7 @@ import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Placeholder;
 import dev.millrace.ops.math.Arithmetic;
+import dev.millrace.ops.math.Reduction;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
@@ -55,7 +56,8 @@ class TrainingFilesTest {
               Partitioner.fixedSize(parts, 0));
       w = v.variable("w", Shape.scalar(), Initializers.constant(1.25));
       x = Placeholder.of(scope.withName("x"), DType.FLOAT, Shape.of(-1));
-      y = Arithmetic.mul(scope.withName("y"), x, w.read());
+      Output all = Reduction.sumAll(scope, p.read(scope));
+      y = Arithmetic.add(scope.withName("y"), Arithmetic.mul(scope, x, w.read()), all);
     }
   }
 
@@ -84,7 +86,8 @@ class TrainingFilesTest {
     assertEquals("7 2", found.get("shape p"));
     assertEquals("0.5 ".repeat(14).strip(), found.get("p"));
     assertEquals("1.25", found.get("w"));
-    assertEquals("1.25 2.5", found.get("served"));
+    assertEquals("8.25 9.5", found.get("served"));
+    assertEquals("8.25 9.5", found.get("loaded"));
     assertEquals("1.25", found.get("imported"));
     for (int parts : new int[] {1, 2, 5}) {
       Model other = new Model(parts);

@@ -129,7 +129,20 @@ public final class CheckpointFolder {
     }
   }
 
-  private static void deleteTree(Path root) {
+  /** Removes what a save of {@code prefix} left behind that failed. */
+  static void removeLeftOversOf(Path prefix) {
+    String name = prefix.getFileName().toString();
+    for (Path file : list(prefix.getParent())) {
+      String other = file.getFileName().toString();
+      if ((other.startsWith(name + "_") || other.startsWith(name + "."))
+          && LEFT_OVER.matcher(other).matches()) {
+        deleteTree(file);
+      }
+    }
+  }
+
+  /** Removes a folder or file; what cannot be removed is named in the log. */
+  static void deleteTree(Path root) {
     try {
       Files.walkFileTree(
           root,

@@ -24,7 +24,10 @@ final class Retention {
   private final List<Kept> kept = new ArrayList<>();
   private Path folder;
 
-  /** Checkpoints saved after this time are the next to be kept for good. */
+  /**
+   * Checkpoints saved after this time are the next to be kept for good. The state file says when
+   * the span began, so that a job that is often started anew has some kept too.
+   */
   private double nextForGood;
 
   Retention(SaverOptions options) {
@@ -50,6 +53,9 @@ final class Retention {
       LOG.warn("{} It is replaced.", e.getMessage());
       return;
     }
+    if (state.getLastPreservedTimestamp() > 0) {
+      nextForGood = state.getLastPreservedTimestamp() + options.keepOneEvery().toSeconds();
+    }
     List<String> paths = state.getAllModelCheckpointPathsList();
     for (int i = 0; i < paths.size(); i++) {
       boolean timed = i < state.getAllModelCheckpointTimestampsCount();
@@ -74,7 +80,9 @@ final class Retention {
       }
     }
     CheckpointState.Builder state =
-        CheckpointState.newBuilder().setModelCheckpointPath(prefix.toString());
+        CheckpointState.newBuilder()
+            .setModelCheckpointPath(prefix.toString())
+            .setLastPreservedTimestamp(nextForGood - options.keepOneEvery().toSeconds());
     for (Kept k : kept) {
       state.addAllModelCheckpointPaths(k.prefix.toString());
       state.addAllModelCheckpointTimestamps(k.time);

@@ -1,5 +1,6 @@
 package dev.millrace.train.checkpoint;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
@@ -44,10 +45,24 @@ public final class SavedModel {
 
   /**
    * Exports to {@code folder}, which must be empty or not exist, with the values that the variables
-   * have in {@code session}.
+   * have in {@code session}. It is written beside and takes its name when it is complete and on
+   * disk: who watches for new models, as servers do, never sees part of one.
    */
   public static void export(Session session, Graph graph, Path folder, Signature signature) {
-    checkEmpty(folder);
+    Path target = folder.toAbsolutePath().normalize();
+    Path temporary =
+        CheckpointFolder.withSuffix(target, ".tempstate" + Long.toHexString(System.nanoTime()));
+    prepare(target, temporary);
+    try {
+      write(session, graph, temporary, signature);
+      AtomicFile.moveFolder(temporary, target);
+    } catch (RuntimeException e) {
+      CheckpointFolder.deleteTree(temporary);
+      throw e;
+    }
+  }
+
+  private static void write(Session session, Graph graph, Path folder, Signature signature) {
     Set<Node> computing = behind(nodes(signature.outputs.values()));
     List<GraphVariable> variables =
         Variables.global(graph).stream().filter(v -> computing.contains(v.node())).toList();
@@ -81,17 +96,27 @@ public final class SavedModel {
             .toByteArray());
   }
 
-  private static void checkEmpty(Path folder) {
+  private static void prepare(Path folder, Path temporary) {
     try {
-      Files.createDirectories(folder);
-      try (var files = Files.list(folder)) {
-        if (files.findAny().isPresent()) {
-          throw MillraceException.failedPrecondition(
-              "%s is not empty; a model is exported to a folder of its own.", folder);
-        }
+      if (Files.exists(folder)) {
+        checkEmpty(folder);
       }
+      Files.createDirectories(temporary.getParent());
+      CheckpointFolder.removeLeftOversOf(folder); // of an export that was killed
+      Files.createDirectory(temporary);
     } catch (IOException e) {
-      throw MillraceException.failedPrecondition("Cannot export to %s: %s", folder, e);
+      throw new MillraceException(
+          Code.PERMISSION_DENIED, "Cannot export to " + folder + ": " + e, e);
+    }
+  }
+
+  private static void checkEmpty(Path folder) throws IOException {
+    try (var files = Files.list(folder)) {
+      if (files.findAny().isPresent()) {
+        throw new MillraceException(
+            Code.ALREADY_EXISTS,
+            folder + " is not empty; a model is exported to a folder of its own.");
+      }
     }
   }
 

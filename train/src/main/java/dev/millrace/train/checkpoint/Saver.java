@@ -139,6 +139,7 @@ public final class Saver {
     while (there != null && !Files.exists(there)) {
       there = there.getParent();
     }
+      removeLeftOvers(target);
     if (there != null && !(Files.isDirectory(there) && Files.isWritable(there))) {
       throw new MillraceException(
           Code.PERMISSION_DENIED,
@@ -149,6 +150,17 @@ public final class Saver {
               + (Files.isDirectory(there) ? " is not writable" : " is a file")
               + ". Name another folder or change its permissions.");
     }
+  /** A disk that is full must not stay so by parts that other tasks have written. */
+  private static void removeLeftOvers(Path target) {
+    try {
+      if (Files.isDirectory(target.getParent())) {
+        CheckpointFolder.removeLeftOversOf(target);
+      }
+    } catch (MillraceException e) {
+      LOG.warn("Parts of {} may be left behind: {}", target, e.getMessage());
+    }
+  }
+
   }
 
   /** Restores from the checkpoint {@code prefix}, which must be of this model and undamaged. */

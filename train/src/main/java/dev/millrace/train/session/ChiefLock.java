@@ -44,21 +44,12 @@ final class ChiefLock implements AutoCloseable {
       FileChannel channel =
           FileChannel.open(
               file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-      if (!tryLock(channel)) {
-        String other = Files.readString(file).lines().findFirst().orElse("unknown");
+      try {
+        return take(channel, file);
+      } catch (IOException | RuntimeException e) {
         channel.close();
-        throw MillraceException.failedPrecondition(
-            "There is another chief (%s) that saves in %s. A job has one chief: end the other"
-                + " process, or give this job a folder of its own.",
-            other, folder);
+        throw e;
       }
-      String job = jobIn(file);
-      channel.truncate(0);
-      channel.write(
-          ByteBuffer.wrap(
-              ("process " + ProcessHandle.current().pid() + "\n" + JOB + job + "\n")
-                  .getBytes(StandardCharsets.UTF_8)));
-      return new ChiefLock(channel, job);
     } catch (IOException e) {
       throw new MillraceException(
           Code.PERMISSION_DENIED,
@@ -69,6 +60,22 @@ final class ChiefLock implements AutoCloseable {
               + ". Name another one or change its permissions.",
           e);
     }
+  }
+
+  private static ChiefLock take(FileChannel channel, Path file) throws IOException {
+    if (!tryLock(channel)) {
+      throw MillraceException.failedPrecondition(
+          "There is another chief (%s) that saves in %s. A job has one chief: end the other"
+              + " process, or give this job a folder of its own.",
+          Files.readString(file).lines().findFirst().orElse("unknown"), file.getParent());
+    }
+    String job = jobIn(file);
+    channel.truncate(0);
+    channel.write(
+        ByteBuffer.wrap(
+            ("process " + ProcessHandle.current().pid() + "\n" + JOB + job + "\n")
+                .getBytes(StandardCharsets.UTF_8)));
+    return new ChiefLock(channel, job);
   }
 
   private static String jobIn(Path file) throws IOException {

@@ -5,6 +5,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Scope;
 import dev.millrace.runtime.Session;
 import dev.millrace.train.GlobalStep;
+import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.hook.CheckpointSaverHook;
 import dev.millrace.train.hook.Schedule;
 import dev.millrace.train.variable.GraphVariable;
@@ -79,6 +80,9 @@ public final class Supervisor {
     Coordinator threads = new Coordinator();
     coordinator = threads;
     try (ChiefLock lock = isSaving() ? ChiefLock.take(settings.folder()) : null) {
+      if (lock != null) {
+        CheckpointFolder.removeLeftOvers(settings.folder());
+      }
       SessionStarter starter =
           new SessionStarter(
               scope.graph(),
@@ -101,7 +105,7 @@ public final class Supervisor {
         }
         run(body, session, threads);
         if (saver != null && threads.failure() == null) {
-          saver.end(session);
+          save(session, saver);
         }
       }
     }
@@ -137,6 +141,13 @@ public final class Supervisor {
       throws InterruptedException {
     Duration every = settings.saveEvery() == null ? Duration.ofMinutes(10) : settings.saveEvery();
     while (!threads.awaitStop(every)) {
+      save(session, saver);
+    }
+  }
+
+  /** One at a time: the last save may find the thread still at its own. */
+  private static void save(Session session, CheckpointSaverHook saver) {
+    synchronized (saver) {
       saver.end(session);
     }
   }

@@ -12,6 +12,7 @@ import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
+import dev.millrace.runtime.SessionOptions;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.variable.GraphVariable;
@@ -25,8 +26,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Saving to a disk of half a megabyte, where the system lets the test have one. */
 class FullDiskTest {
@@ -53,13 +55,17 @@ class FullDiskTest {
     }
   }
 
-  @Test
-  void saveThatDoesNotFitLeavesTheOneBefore() throws IOException {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void saveThatDoesNotFitLeavesTheOneBefore(boolean sharded) throws IOException {
     Scope scope = Scope.of(new Graph(StandardOps.registry()));
-    GraphVariable v =
-        VariableScope.of(scope).variable("v", Shape.of(50_000), Initializers.constant(7));
-    Saver saver = Saver.of(scope, SaverOptions.DEFAULT.withMetaGraph(false));
-    try (Session session = new LocalSession(scope.graph())) {
+    VariableScope here = VariableScope.of(scope.withDevice("/job:localhost/task:0/cpu:0"));
+    VariableScope there = VariableScope.of(scope.withDevice("/job:localhost/task:0/cpu:1"));
+    GraphVariable v = here.variable("v", Shape.of(40_000), Initializers.constant(7));
+    there.variable("small", Shape.of(10_000), Initializers.zeros());
+    Saver saver = Saver.of(scope, SaverOptions.DEFAULT.withMetaGraph(false).withSharded(sharded));
+    try (Session session =
+        new LocalSession(scope.graph(), new SessionOptions(2, true, null, true))) {
       session.run(Variables.initializer(scope));
       Path prefix = folder.resolve("model.ckpt");
       saver.save(session, prefix, 1L);
@@ -71,7 +77,7 @@ class FullDiskTest {
       assertEquals(
           folder.resolve("model.ckpt-2"), saver.restoreLatest(session, folder).orElseThrow());
       try (Tensor t = session.fetch(v.read())) {
-        assertEquals(7, t.doubleAt(49_999));
+        assertEquals(7, t.doubleAt(39_999));
       }
     }
     try (Stream<Path> files = Files.list(folder)) {

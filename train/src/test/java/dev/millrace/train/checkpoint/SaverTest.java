@@ -168,6 +168,18 @@ class SaverTest {
             .filter(i -> CheckpointFolder.isComplete(folder.resolve("m-" + i)))
             .toList();
     assertEquals(List.of(3, 5), left);
+    // A job that is started again goes on with the span it was in.
+    Retention again = new Retention(options);
+    again.recover(folder, 126);
+    try (Model m = new Model(options.withMetaGraph(false), 3)) {
+      for (int i = 6; i < 9; i++) {
+        Path p = folder.resolve("m-" + i);
+        m.saver.export(m.session, p);
+        again.saved(p, 100 + 5 * i);
+      }
+    }
+    assertTrue(CheckpointFolder.isComplete(folder.resolve("m-5")), "saved after the span's end");
+    assertFalse(CheckpointFolder.isComplete(folder.resolve("m-6")));
   }
 
   @Test

@@ -357,3 +357,4 @@ class MonitoredTrainingSessionTest {
     return all;
   }
 }
+    assertEquals(Code.INVALID_ARGUMENT, e.code());

@@ -1,6 +1,7 @@
 package dev.millrace.train.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,6 +9,8 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -21,7 +24,8 @@ class SupervisorTest {
   }
 
   @Test
-  void trainingGoesOnWhereTheLastSessionEnded() {
+  void trainingGoesOnWhereTheLastSessionEnded() throws IOException {
+    Path cutOff = Files.createFile(folder.resolve("model.ckpt-9.index.tempstate12ab"));
     for (int part = 1; part <= 2; part++) {
       LineModel m = new LineModel();
       Supervisor supervisor = new Supervisor(m.scope, saving());
@@ -36,6 +40,7 @@ class SupervisorTest {
       assertEquals(
           folder.resolve("model.ckpt-" + 3 * part), CheckpointFolder.latest(folder).orElseThrow());
     }
+    assertFalse(Files.exists(cutOff), "the rest of a save that was cut off");
   }
 
   @Test
