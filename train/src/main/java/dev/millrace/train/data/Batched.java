@@ -17,8 +17,7 @@ record Batched(Dataset source, int size, boolean dropRemainder) implements Datas
 
   @Override
   public Elements elements() {
-    Elements in = source.elements();
-    return new Elements() {
+    return new DerivedElements(source.elements()) {
       @Override
       public Tensor[] next() {
         List<Tensor[]> rows = new ArrayList<>(size);
@@ -34,26 +33,6 @@ record Batched(Dataset source, int size, boolean dropRemainder) implements Datas
         } finally {
           rows.forEach(Elements::release);
         }
-      }
-
-      @Override
-      public long[] position() {
-        return in.position();
-      }
-
-      @Override
-      public void seek(long[] position) {
-        in.seek(position);
-      }
-
-      @Override
-      public void repeat(long[] beginning, long number) {
-        in.repeat(beginning, number);
-      }
-
-      @Override
-      public void close() {
-        in.close();
       }
     };
   }

@@ -41,6 +41,10 @@ public final class InputFeed implements SessionRunHook {
   private final List<Output> inputs;
   private final Elements elements;
   private final int worker;
+
+  /** The position before the first element. */
+  private final long[] first;
+
   private final GraphVariable places;
   private final Output next;
   private final Node write;
@@ -59,7 +63,7 @@ public final class InputFeed implements SessionRunHook {
     this.elements = dataset.elements();
     this.worker = worker;
     int length = dataset.positionLength();
-    long[] first = elements.position();
+    first = elements.position();
     long[] initial = new long[workers * length];
     Arrays.setAll(initial, i -> first[i % length]);
     places =
@@ -87,7 +91,15 @@ public final class InputFeed implements SessionRunHook {
   @Override
   public SessionRunArgs beforeRun(SessionRunContext context) {
     release();
+    boolean atFirst = Arrays.equals(elements.position(), first);
     Tensor[] element = elements.next();
+    if (element == null && atFirst) {
+      // Not OUT_OF_RANGE: a worker without any data must not leave as one that is done.
+      throw MillraceException.invalid(
+          "The input of worker %d is empty. Are there more workers than elements, or fewer elements"
+              + " than make a batch?",
+          worker);
+    }
     if (element == null) {
       throw new MillraceException(
           Code.OUT_OF_RANGE, "The input of worker " + worker + " has ended.");

@@ -12,32 +12,11 @@ record Mapped(Dataset source, Function<Tensor[], Tensor[]> function) implements 
 
   @Override
   public Elements elements() {
-    Elements in = source.elements();
-    return new Elements() {
+    return new DerivedElements(source.elements()) {
       @Override
       public Tensor[] next() {
         Tensor[] element = in.next();
         return element == null ? null : function.apply(element);
-      }
-
-      @Override
-      public long[] position() {
-        return in.position();
-      }
-
-      @Override
-      public void seek(long[] position) {
-        in.seek(position);
-      }
-
-      @Override
-      public void repeat(long[] beginning, long number) {
-        in.repeat(beginning, number);
-      }
-
-      @Override
-      public void close() {
-        in.close();
       }
     };
   }

@@ -27,7 +27,7 @@ record Repeated(Dataset source, long times) implements Dataset {
           }
           if (again) {
             // Not OUT_OF_RANGE: a worker without any data must not leave as one that is done.
-            throw MillraceException.failedPrecondition(
+            throw MillraceException.invalid(
                 "There is nothing to repeat: the dataset is empty. Are there more shards than"
                     + " elements?");
           }

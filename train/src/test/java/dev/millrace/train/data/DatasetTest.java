@@ -200,7 +200,7 @@ class DatasetTest {
     try (Elements e = numbers(2).shard(3, 2).repeat().elements()) {
       MillraceException x = assertThrows(MillraceException.class, e::next);
       assertTrue(x.getMessage().contains("more shards than elements"), x.getMessage());
-      assertEquals(Code.FAILED_PRECONDITION, x.code(), "a failure, not the end of the data");
+      assertEquals(Code.INVALID_ARGUMENT, x.code(), "a failure, not the end of the data");
     }
   }
 

@@ -1,8 +1,11 @@
 package dev.millrace.train.data;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -90,6 +93,18 @@ class InputFeedTest {
       float w = train(m, NUMBERS, cluster.sessionsOf(0), folder, STEPS, after);
       assertTrue(after[6] == null, "nothing was lost");
       assertEquals(undisturbed(), w);
+    }
+  }
+
+  @Test
+  void workerWithoutAnyDataFailsRatherThanBeDone() {
+    for (Dataset none : List.of(ONCE.shard(4, 3), ONCE.batch(9, true))) {
+      MillraceException e =
+          assertThrows(
+              MillraceException.class,
+              () -> train(new LineModel(), none, LocalSession::new, null, STEPS, nothing()));
+      assertEquals(Code.INVALID_ARGUMENT, e.code());
+      assertTrue(e.getMessage().startsWith("The input of worker 0 is empty."), e.getMessage());
     }
   }
 
