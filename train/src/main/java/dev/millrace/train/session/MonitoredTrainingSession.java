@@ -256,6 +256,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
           failure != null ? " by a failure: " + failure.getMessage() : "");
     }
     watch.begin();
+    Retries retries = null;
     try {
       while (true) {
         try {
@@ -265,7 +266,13 @@ public final class MonitoredTrainingSession implements AutoCloseable {
           if (!isLoss(cause)) {
             throw cause;
           }
+          if (retries == null) {
+            retries = new Retries(settings.maxWait());
+          } else {
+            retries.failed(cause);
+          }
           recover(cause);
+          retries.begin();
         }
       }
     } catch (RuntimeException e) {

@@ -31,11 +31,16 @@ final class UsualHooks implements AutoCloseable {
 
   static UsualHooks of(Graph graph, TrainingSettings settings, Scaffold scaffold) {
     UsualHooks usual = new UsualHooks();
-    usual.addForTask(graph, settings);
-    if (settings.chief()) {
-      usual.addForChief(graph, settings, scaffold);
+    try {
+      usual.addForTask(graph, settings);
+      if (settings.chief()) {
+        usual.addForChief(graph, settings, scaffold);
+      }
+      return usual;
+    } catch (RuntimeException e) {
+      usual.close();
+      throw e;
     }
-    return usual;
   }
 
   /** What every task has that has a name. */

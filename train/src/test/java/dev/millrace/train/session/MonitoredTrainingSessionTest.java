@@ -31,6 +31,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import java.util.function.IntPredicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -129,13 +130,18 @@ class MonitoredTrainingSessionTest {
   /** Sessions of which one fails at a given step as if a task had been lost. */
   private static SessionFactory losing(int failAt, Code code) {
     int[] runs = {0};
+    return losing(run -> run == failAt, code);
+  }
+
+  /** Sessions that fail in those of their training steps, counted over all of them. */
+  private static SessionFactory losing(IntPredicate failing, Code code) {
     return graph -> {
       LocalSession real = new LocalSession(graph);
       return new Session() {
         @Override
         public List<Tensor> run(
             Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions o) {
-          if (!feeds.isEmpty() && !targets.isEmpty() && ++runs[0] == failAt) {
+          if (!feeds.isEmpty() && !targets.isEmpty() && failing.test(++runs[0])) {
             throw new MillraceException(code, "ps/0 was lost");
           }
           return real.run(feeds, fetches, targets, o);
@@ -181,6 +187,21 @@ class MonitoredTrainingSessionTest {
   }
 
   @Test
+  @Test
+  void stepThatLosesTasksAgainAndAgainEndsTraining() {
+    LineModel m = new LineModel();
+    SessionFactory failing = losing(run -> true, Code.ABORTED);
+    TrainingSettings settings = QUIET.withMaxWait(Duration.ofMillis(300));
+    try (var s = MonitoredTrainingSession.start(m.scope, failing, settings)) {
+      MillraceException e = assertThrows(MillraceException.class, () -> m.step(s));
+      assertEquals(Code.ABORTED, e.code());
+      assertTrue(
+          e.getMessage().matches("The step loses tasks again and again.*ps/0 was lost"),
+          e.getMessage());
+      assertTrue(s.shouldStop());
+    }
+  }
+
   void otherFailuresEndTrainingWithoutASave() {
     LineModel m = new LineModel();
     Recorder recorder = new Recorder();

@@ -1,0 +1,50 @@
+package dev.millrace.train.session;
+
+import dev.millrace.base.MillraceException;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Patience with a step that loses tasks again and again: longer and longer pauses between the
+ * attempts, and an end once those that failed at once have taken too long together. How long tasks
+ * take to come back does not count, as that has a limit of its own.
+ */
+final class Retries {
+  /** An attempt that lasts longer than this was under way when something happened to it. */
+  private static final long SOON_NANOS = 10_000_000_000L;
+
+  private static final long FIRST_PAUSE_NANOS = 1_000_000L;
+  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000L;
+
+  private final Duration limit;
+  private long pauseNanos = FIRST_PAUSE_NANOS;
+  private long spentNanos;
+  private long begun;
+
+  Retries(Duration limit) {
+    this.limit = limit;
+  }
+
+  /** Another attempt begins now. */
+  void begin() {
+    begun = System.nanoTime();
+  }
+
+  /** It has failed: returns after a pause if there may be one more. */
+  void failed(MillraceException cause) {
+    long took = System.nanoTime() - begun;
+    if (took > SOON_NANOS) {
+      spentNanos = 0;
+      pauseNanos = FIRST_PAUSE_NANOS;
+      return;
+    }
+    spentNanos += took + pauseNanos;
+    if (spentNanos > limit.toNanos()) {
+      throw cause.withMessage(
+          "The step loses tasks again and again, as soon as they are back. The last time: "
+              + cause.getMessage());
+    }
+    LockSupport.parkNanos(pauseNanos);
+    pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
+  }
+}
