@@ -73,6 +73,11 @@ class FailureTableTest {
   }
 
   @TestFactory
+  Stream<DynamicTest> boundedTrainingSurvives() {
+    return rows("bounded", 1);
+  }
+
+  @TestFactory
   Stream<DynamicTest> synchronousTrainingSurvives() {
     return rows("sync", 2);
   }

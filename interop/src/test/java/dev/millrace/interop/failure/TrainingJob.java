@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -32,11 +33,17 @@ final class TrainingJob implements AutoCloseable {
       List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
   private static final long POLL_NANOS = 500_000L;
 
+  private static final int STEP_MILLIS = 15;
+
   private final String mode;
   private final Path folder;
   private final LoopbackCluster cluster;
   private final int psTasks;
   private final int workers;
+
+  /** How long a worker's steps take, unless the usual time. */
+  private final Map<String, Integer> stepMillis = new HashMap<>();
+
   private final Map<String, Task> tasks = new ConcurrentHashMap<>();
 
   /** One life of a task: the process and what it has reported. */
@@ -75,6 +82,11 @@ final class TrainingJob implements AutoCloseable {
     this.cluster = LoopbackCluster.psAndWorkers(psTasks, workers);
   }
 
+  /** Has a worker take this long for each step, from its next start on. */
+  void setStepMillis(String name, int millis) {
+    stepMillis.put(name, millis);
+  }
+
   void startAll() {
     for (int i = 0; i < psTasks; i++) {
       start("ps/" + i);
@@ -101,7 +113,11 @@ final class TrainingJob implements AutoCloseable {
                 name,
                 QUICK_START,
                 TrainingTask.class,
-                List.of(Base64.getEncoder().encodeToString(definition), mode, folder.toString())));
+                List.of(
+                    Base64.getEncoder().encodeToString(definition),
+                    mode,
+                    folder.toString(),
+                    "" + stepMillis.getOrDefault(name, STEP_MILLIS))));
     tasks.put(name, task);
     Thread.ofVirtual().name("reports of " + name).start(task::listen);
   }

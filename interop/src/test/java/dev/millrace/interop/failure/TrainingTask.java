@@ -25,11 +25,11 @@ import dev.millrace.train.job.JobEnd;
 import dev.millrace.train.job.StopRequest;
 import dev.millrace.train.job.Termination;
 import dev.millrace.train.optimizer.GradientDescent;
-import dev.millrace.train.optimizer.Minimizer;
 import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.SessionFactory;
 import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.TrainingSettings;
+import dev.millrace.train.sync.BoundedStaleness;
 import dev.millrace.train.sync.SyncReplicasOptimizer;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
@@ -51,25 +51,34 @@ import java.util.concurrent.locks.LockSupport;
  * is asked to stop. Every step adds exactly 1 to the variable {@code w}, so that it tells how many
  * steps the model has seen. A worker reports each step as {@code step N}.
  *
- * <p>Arguments: the server's definition, {@code sync} or {@code async}, the chief's folder. The
- * line {@code nan} on standard input makes a worker's next loss NaN.
+ * <p>Arguments: the server's definition; {@code async}, {@code bounded} or {@code sync}, followed
+ * by how many gradients are waited for if not all workers'; the chief's folder; how many
+ * milliseconds a step takes. The line {@code nan} on standard input makes a worker's next loss NaN.
  */
 final class TrainingTask {
   private static final Duration GRACE = Duration.ofSeconds(60);
   private static final Duration LEAVE = Duration.ofSeconds(20);
-  private static final long PAUSE_NANOS = 15_000_000L;
   private static final long SAVE_EVERY = 20;
+
+  /**
+   * Steps that a worker in bounded mode may be ahead, and how long it waits for one that is lost.
+   */
+  private static final int BOUND = 4;
+
+  private static final Duration BOUND_PATIENCE = Duration.ofSeconds(2);
 
   /** Elements of a variable that is not trained but makes a save take its time. */
   private static final int BALLAST = 1 << 20;
 
   private final Server server;
   private final int index;
+  private final long pauseNanos;
   private volatile float input = 1;
 
-  private TrainingTask(Server server) {
+  private TrainingTask(Server server, long pauseMillis) {
     this.server = server;
     this.index = server.task().index();
+    this.pauseNanos = pauseMillis * 1_000_000;
   }
 
   static void main(String[] args) throws IOException {
@@ -78,12 +87,9 @@ final class TrainingTask {
     TaskId task = new TaskId(definition.getJobName(), definition.getTaskIndex());
     int code;
     try (Server server = Server.start(spec, task, StandardOps.registry())) {
-      TrainingTask program = new TrainingTask(server);
+      TrainingTask program = new TrainingTask(server, Long.parseLong(args[3]));
       Thread.ofPlatform().daemon().start(program::listen);
-      code =
-          task.job().equals("ps")
-              ? program.serve()
-              : program.work(args[1].equals("sync"), Path.of(args[2]));
+      code = task.job().equals("ps") ? program.serve() : program.work(args[1], Path.of(args[2]));
     }
     Runtime.getRuntime().halt(code);
   }
@@ -118,7 +124,7 @@ final class TrainingTask {
     return outcome.exitCode();
   }
 
-  private int work(boolean sync, Path folder) {
+  private int work(String mode, Path folder) {
     boolean chief = index == 0;
     int psTasks = server.cluster().tasks("ps").size();
     int workers = server.cluster().tasks("worker").size();
@@ -133,16 +139,10 @@ final class TrainingTask {
         .variable("ballast", Shape.of(BALLAST), Initializers.constant(.5));
     Output x = Placeholder.of(scope.withName("x"), DType.FLOAT, Shape.scalar());
     Output loss = Arithmetic.mul(scope, w.read(), Arithmetic.scaled(scope, x, -1));
-    GradientDescent descent = new GradientDescent(1);
-    SyncReplicasOptimizer together = sync ? new SyncReplicasOptimizer(descent, workers) : null;
-    Minimizer optimizer = sync ? together : descent;
-    Node train = optimizer.minimize(scope, loss, step);
-    StopRequest stop = new StopRequest(scope, "/job:ps/task:0", chief);
     List<SessionRunHook> hooks = new ArrayList<>();
     hooks.add(new NanTensorHook(loss));
-    if (sync) {
-      hooks.add(together.hook(chief));
-    }
+    Node train = minimize(mode, scope, loss, step, workers, hooks);
+    StopRequest stop = new StopRequest(scope, "/job:ps/task:0", chief);
     hooks.add(stop);
     hooks.add(JobEnd.hook(scope, psTasks, index));
     TrainingSettings settings =
@@ -167,12 +167,38 @@ final class TrainingTask {
     return code;
   }
 
+  /** Adds the train op of a mode, and the hook it needs. */
+  private Node minimize(
+      String mode,
+      Scope scope,
+      Output loss,
+      GraphVariable step,
+      int workers,
+      List<SessionRunHook> hooks) {
+    boolean chief = index == 0;
+    GradientDescent descent = new GradientDescent(1);
+    if (mode.startsWith("sync")) {
+      int waitedFor = mode.equals("sync") ? workers : Integer.parseInt(mode.substring(4));
+      SyncReplicasOptimizer sync = new SyncReplicasOptimizer(descent, waitedFor, workers);
+      Node train = sync.minimize(scope, loss, step);
+      hooks.add(sync.hook(chief));
+      return train;
+    }
+    if (mode.equals("bounded")) {
+      BoundedStaleness bounded = new BoundedStaleness(descent, workers, index, BOUND);
+      Node train = bounded.minimize(scope, loss, step);
+      hooks.add(bounded.hook(chief, BOUND_PATIENCE));
+      return train;
+    }
+    return descent.minimize(scope, loss, step);
+  }
+
   private void step(MonitoredTrainingSession session, Output x, GraphVariable step, Node train) {
     try (Tensor value = Tensor.scalar(input);
         Tensor now =
             session.run(Map.of(x, value), List.of(step.read()), List.of(train)).getFirst()) {
       ChildProcess.reply(System.out, "step " + now.longValue());
     }
-    LockSupport.parkNanos(PAUSE_NANOS);
+    LockSupport.parkNanos(pauseNanos);
   }
 }

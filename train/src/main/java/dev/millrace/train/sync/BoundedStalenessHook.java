@@ -87,15 +87,24 @@ public final class BoundedStalenessHook implements SessionRunHook {
 
   @Override
   public SessionRunArgs beforeRun(SessionRunContext context) {
-    if (clocks[worker] >= ABSENT) {
-      LOG.warn("This worker was counted out, as it made no step for long; it joins again.");
-      join(context.session());
+    if (isCountedOut()) {
+      joinAgain(context.session());
     }
     if (clocks[worker] - slowest() > bound) {
       await(context.session());
     }
     ahead.add(clocks[worker] - slowest());
     return SessionRunArgs.fetching(nodes.tick().output(0));
+  }
+
+  /** Whether another worker has given up on this one. */
+  private boolean isCountedOut() {
+    return clocks[worker] >= ABSENT;
+  }
+
+  private void joinAgain(Session session) {
+    LOG.warn("This worker was counted out, as it made no step for long; it joins again.");
+    join(session);
   }
 
   @Override
@@ -109,6 +118,11 @@ public final class BoundedStalenessHook implements SessionRunHook {
     long since = System.nanoTime();
     while (true) {
       clocks = read(session);
+      if (isCountedOut()) {
+        // It was held up itself while it waited.
+        joinAgain(session);
+        return;
+      }
       long slowest = slowest();
       if (clocks[worker] - slowest <= bound) {
         return;
@@ -136,9 +150,14 @@ public final class BoundedStalenessHook implements SessionRunHook {
             i,
             patience.toSeconds(),
             clocks[worker] - slowest);
-        set(session, i, ABSENT);
+        countOut(session, i);
       }
     }
+  }
+
+  /** Has nobody wait for worker {@code who} any more. */
+  void countOut(Session session, int who) {
+    set(session, who, ABSENT);
   }
 
   private long slowest() {
@@ -170,13 +189,13 @@ public final class BoundedStalenessHook implements SessionRunHook {
 
   @Override
   public void end(Session session) {
-    set(session, worker, ABSENT);
+    countOut(session, worker);
   }
 
   @Override
   public void abandon(Session session, MillraceException cause) {
     try {
-      set(session, worker, ABSENT);
+      countOut(session, worker);
     } catch (MillraceException e) {
       LOG.debug("Could not leave: {}", e.getMessage());
     }

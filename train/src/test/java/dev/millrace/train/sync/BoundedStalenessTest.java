@@ -74,6 +74,21 @@ class BoundedStalenessTest {
     }
   }
 
+  /** Such as one that was paused just then, while the others went on without it. */
+  @Test
+  void workerThatIsCountedOutWhileItWaitsJoinsAgain() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(1, 2);
+        Worker waiting = new Worker(cluster, 0, Duration.ofSeconds(60));
+        Worker other = new Worker(cluster, 1, Duration.ofSeconds(60))) {
+      waiting.steps(3);
+      CompletableFuture<Void> next = CompletableFuture.runAsync(() -> waiting.steps(1));
+      assertThrows(TimeoutException.class, () -> next.get(300, TimeUnit.MILLISECONDS));
+      other.hook.countOut(other.session.raw(), 0);
+      next.get(30, TimeUnit.SECONDS);
+      assertTrue(waiting.hook.ahead().max() <= 2);
+    }
+  }
+
   @Test
   void workerThatLeftIsNotWaitedFor() throws Exception {
     try (SmallCluster cluster = new SmallCluster(1, 2);
