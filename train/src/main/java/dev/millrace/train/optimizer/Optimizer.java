@@ -151,27 +151,8 @@ public abstract class Optimizer implements Minimizer {
 
   /** Adds the update of some rows of {@code v}, first adding up what belongs to the same row. */
   Node updateRows(Scope scope, GraphVariable v, Grad.Rows rows) {
-    Node unique = scope.node("Unique").input(rows.indices()).add();
-    Output count =
-        scope
-            .withName("strided_slice")
-            .node("StridedSlice")
-            .input(scope.node("Shape").input(unique.output(0)).add().output())
-            .input(Const.ints(scope.withName("strided_slice/stack"), 0))
-            .input(Const.ints(scope.withName("strided_slice/stack_1"), 1))
-            .input(Const.ints(scope.withName("strided_slice/stack_2"), 1))
-            .attr("shrink_axis_mask", 1)
-            .add()
-            .output();
-    Output summed =
-        scope
-            .node("UnsortedSegmentSum")
-            .input(rows.values())
-            .input(unique.output(1))
-            .input(count)
-            .add()
-            .output();
-    return updateSparse(scope, v, summed, unique.output(0));
+    Grad.Rows once = DistinctRows.of(scope, rows);
+    return updateSparse(scope, v, once.values(), once.indices());
   }
 
   /** Adds what comes after all updates; the last node is called after {@code result}. */

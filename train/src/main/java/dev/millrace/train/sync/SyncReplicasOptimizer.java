@@ -15,6 +15,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GraphKeys;
 import dev.millrace.train.Group;
+import dev.millrace.train.optimizer.DistinctRows;
 import dev.millrace.train.optimizer.GradientAndVariable;
 import dev.millrace.train.optimizer.Minimizer;
 import dev.millrace.train.optimizer.Optimizer;
@@ -117,7 +118,7 @@ public final class SyncReplicasOptimizer implements Minimizer {
           Accumulator.of(own.withDevice(p.variable().node().device()), p.variable(), p.gradient());
       accumulators.add(a);
       // Measured and counted first: once all gradients are there, the global step moves on.
-      applied.add(a.apply(before, localStep.read(), p.gradient()));
+      applied.add(a.apply(before, localStep.read(), distinct(own, p.gradient())));
       taken.add(new GradientAndVariable(a.take(required), p.variable()));
     }
     Node update = optimizer.applyGradients(onStep, taken, globalStep);
@@ -154,6 +155,16 @@ public final class SyncReplicasOptimizer implements Minimizer {
             stale,
             leave(own, onStep, accumulators, left, localInit, localStep));
     return train;
+  }
+
+  /**
+   * Accumulators average each row over the gradients that have it, and take rows that stand twice,
+   * or out of order, for those of others.
+   */
+  private static Grad distinct(Scope own, Grad gradient) {
+    return gradient instanceof Grad.Rows rows
+        ? DistinctRows.sorted(own.withSubScope("distinct_rows"), rows)
+        : gradient;
   }
 
   private static List<Node> flushes(List<Accumulator> accumulators) {
