@@ -4,9 +4,14 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.array.Const;
+import dev.millrace.ops.array.Slice;
+import dev.millrace.storage.ShapeAndSlice;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.function.IntToLongFunction;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
 
 /** The usual initial values. Random ones take their seed from the graph unless given one. */
 public final class Initializers {
@@ -35,7 +40,28 @@ public final class Initializers {
 
   /** This value; the graph keeps the tensor. */
   public static Initializer value(Tensor value) {
-    return (scope, dtype, shape) -> Const.of(scope.withName("Const"), value);
+    return new Value(value);
+  }
+
+  private record Value(Tensor value) implements Initializer {
+    @Override
+    public Output of(Scope scope, DType dtype, Shape shape) {
+      return Const.of(scope.withName("Const"), value);
+    }
+
+    @Override
+    public Initializer forPart(ShapeAndSlice part) {
+      return (scope, dtype, shape) ->
+          Slice.of(
+              scope,
+              of(scope, dtype, part.shape()),
+              ints(shape.rank(), part.slice()::start),
+              ints(shape.rank(), shape::dim));
+    }
+
+    private static int[] ints(int n, IntToLongFunction f) {
+      return IntStream.range(0, n).map(i -> Math.toIntExact(f.applyAsLong(i))).toArray();
+    }
   }
 
   /** Even over {@code min} (inclusive) to {@code max} (exclusive). */
@@ -74,34 +100,50 @@ public final class Initializers {
 
   /** Even within a width that keeps the variance of signals in both directions (Glorot 2010). */
   public static Initializer glorotUniform() {
-    return (scope, dtype, shape) -> scaledUniform(scope, dtype, shape, 1, meanFan(shape));
+    return new Scaled(1, Initializers::meanFan, false, null);
   }
 
   /** The normal twin of {@link #glorotUniform}. */
   public static Initializer glorotNormal() {
-    return (scope, dtype, shape) -> scaledNormal(scope, dtype, shape, 1, meanFan(shape));
+    return new Scaled(1, Initializers::meanFan, true, null);
   }
 
   /** Even within a width that suits rectified units (He 2015). */
   public static Initializer heUniform() {
-    return (scope, dtype, shape) -> scaledUniform(scope, dtype, shape, 2, fans(shape)[0]);
+    return new Scaled(2, shape -> fans(shape)[0], false, null);
   }
 
   /** The normal twin of {@link #heUniform}. */
   public static Initializer heNormal() {
-    return (scope, dtype, shape) -> scaledNormal(scope, dtype, shape, 2, fans(shape)[0]);
+    return new Scaled(2, shape -> fans(shape)[0], true, null);
   }
 
-  private static Output scaledUniform(
-      Scope scope, DType dtype, Shape shape, double scale, double fan) {
-    double limit = Math.sqrt(3 * scale / Math.max(1, fan));
-    return uniform(scope, dtype, shape, -limit, limit, null);
-  }
+  /**
+   * Values whose variance is {@code scale} over the number of signals.
+   *
+   * @param fan that number, by the shape of a variable
+   * @param whole the shape it goes by if the variable is a part; else null
+   */
+  private record Scaled(double scale, ToDoubleFunction<Shape> fan, boolean normal, Shape whole)
+      implements Initializer {
+    @Override
+    public Output of(Scope scope, DType dtype, Shape shape) {
+      checkKnown(shape);
+      double signals = fan.applyAsDouble(whole == null ? shape : whole);
+      double variance = scale / Math.max(1, signals);
+      if (normal) {
+        double deviation = Math.sqrt(variance) / CUT_DEVIATION;
+        return Initializers.normal(
+            scope, "truncated_normal", "TruncatedNormal", dtype, shape, 0, deviation, null);
+      }
+      double limit = Math.sqrt(3 * variance);
+      return uniform(scope, dtype, shape, -limit, limit, null);
+    }
 
-  private static Output scaledNormal(
-      Scope scope, DType dtype, Shape shape, double scale, double fan) {
-    double deviation = Math.sqrt(scale / Math.max(1, fan)) / CUT_DEVIATION;
-    return normal(scope, "truncated_normal", "TruncatedNormal", dtype, shape, 0, deviation, null);
+    @Override
+    public Initializer forPart(ShapeAndSlice part) {
+      return new Scaled(scale, fan, normal, part.shape());
+    }
   }
 
   private static double meanFan(Shape shape) {

@@ -200,6 +200,7 @@ public final class VariableScope {
     for (int i = 0; i < pieces.size(); i++) {
       PartitionedVariable.Piece piece = pieces.get(i);
       String part = full + "/part_" + i;
+      ShapeAndSlice slice = new ShapeAndSlice(shape, piece.slice());
       GraphVariable old = Variables.find(graph(), part);
       checkReuse(part, old, dtype, piece.shape());
       parts.add(
@@ -210,8 +211,8 @@ public final class VariableScope {
                   dtype,
                   piece.shape(),
                   "Initializer",
-                  initial,
-                  new VariablePart(full, new ShapeAndSlice(shape, piece.slice()))));
+                  initial.forPart(slice),
+                  new VariablePart(full, slice)));
     }
     return new PartitionedVariable(full, dtype, shape, PartitionedVariable.axis(pieces), parts);
   }

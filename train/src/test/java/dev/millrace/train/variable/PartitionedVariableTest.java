@@ -63,6 +63,37 @@ class PartitionedVariableTest {
   }
 
   @Test
+  void partsStartWithTheirShareOfTheWhole() {
+    Tensor value = Tensor.of(Shape.of(2, 5), 0f, 1f, 2f, 3f, 4f, 5f, 6f, 7f, 8f, 9f);
+    VariableScope v = VariableScope.of(scope);
+    PartitionedVariable given =
+        v.partitioned(
+            "given",
+            DType.FLOAT,
+            value.shape(),
+            Initializers.value(value),
+            Partitioner.fixedSize(3, 1));
+    PartitionedVariable scaled =
+        v.partitioned(
+            "scaled",
+            DType.FLOAT,
+            Shape.of(10_000, 2),
+            Initializers.glorotUniform(),
+            Partitioner.fixedSize(100, 0));
+    Output whole = given.read(scope);
+    Output drawn = scaled.read(scope);
+    try (Session s = new LocalSession(scope.graph())) {
+      s.run(Variables.initializer(scope));
+      assertArrayEquals(value.toFloats(), s.fetch(whole).toFloats());
+      float most = 0;
+      for (float x : s.fetch(drawn).toFloats()) {
+        most = Math.max(most, Math.abs(x));
+      }
+      assertEquals(Math.sqrt(6 / 10_002.), most, 1e-4, "as wide as that of the whole");
+    }
+  }
+
+  @Test
   void rowsAreFoundInWhicheverPartTheyAre() {
     for (Embedding.Spread spread : Embedding.Spread.values()) {
       Scope s = Scope.of(new Graph(StandardOps.registry()));
