@@ -2,8 +2,10 @@ package dev.millrace.train;
 
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Scope;
+import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;
@@ -18,6 +20,13 @@ public final class GlobalStep {
         .map(GraphVariable.class::cast)
         .findFirst()
         .orElse(null);
+  }
+
+  /** What {@code step} is at now. */
+  public static long now(Session session, GraphVariable step) {
+    try (Tensor t = session.fetch(step.read())) {
+      return t.longValue();
+    }
   }
 
   /** The graph's step counter, made now if it has none. */

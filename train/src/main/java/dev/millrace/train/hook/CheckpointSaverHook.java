@@ -4,7 +4,7 @@ import dev.millrace.proto.Event;
 import dev.millrace.proto.SessionLog;
 import dev.millrace.runtime.Session;
 import dev.millrace.storage.EventWriter;
-import dev.millrace.tensor.Tensor;
+import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.session.Coordinator;
@@ -43,7 +43,7 @@ public final class CheckpointSaverHook implements SessionRunHook {
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
-    long now = read(session);
+    long now = GlobalStep.now(session, step);
     if (CheckpointFolder.isComplete(prefix.resolveSibling(prefix.getFileName() + "-" + now))) {
       // Restored from there.
       saved = now;
@@ -62,7 +62,7 @@ public final class CheckpointSaverHook implements SessionRunHook {
   public void afterRun(SessionRunContext context, SessionRunValues values) {
     // What the step fetched may or may not have its own update in it.
     if (schedule.isDue(values.value(step.read()).longValue() + 1)
-        && schedule.isDue(read(context.session()))) {
+        && schedule.isDue(GlobalStep.now(context.session(), step))) {
       save(context.session());
     }
   }
@@ -73,7 +73,7 @@ public final class CheckpointSaverHook implements SessionRunHook {
   }
 
   private void save(Session session) {
-    long now = read(session);
+    long now = GlobalStep.now(session, step);
     if (now == saved) {
       return;
     }
@@ -91,12 +91,6 @@ public final class CheckpointSaverHook implements SessionRunHook {
                       .setStatus(SessionLog.SessionStatus.CHECKPOINT)
                       .setCheckpointPath(checkpoint.toString()))
               .build());
-    }
-  }
-
-  private long read(Session session) {
-    try (Tensor t = session.fetch(step.read())) {
-      return t.longValue();
     }
   }
 }

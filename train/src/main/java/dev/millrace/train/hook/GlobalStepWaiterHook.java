@@ -3,7 +3,7 @@ package dev.millrace.train.hook;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.runtime.Session;
-import dev.millrace.tensor.Tensor;
+import dev.millrace.train.GlobalStep;
 import dev.millrace.train.session.Coordinator;
 import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.variable.GraphVariable;
@@ -38,10 +38,7 @@ public final class GlobalStepWaiterHook implements SessionRunHook {
     long start = System.nanoTime();
     long reported = start;
     while (!begun) {
-      long now;
-      try (Tensor t = session.fetch(step.read())) {
-        now = t.longValue();
-      }
+      long now = GlobalStep.now(session, step);
       begun = now >= first;
       if (begun) {
         return;
@@ -58,6 +55,10 @@ public final class GlobalStepWaiterHook implements SessionRunHook {
       if (System.nanoTime() - reported > REPORT_NANOS) {
         reported = System.nanoTime();
         LOG.info("Waiting for step {} to begin; the others are at {}.", first, now);
+      }
+      if (Thread.currentThread().isInterrupted()) {
+        throw new MillraceException(
+            Code.CANCELLED, "Interrupted while waiting for step " + first + " to begin.");
       }
       LockSupport.parkNanos(PAUSE_NANOS);
     }

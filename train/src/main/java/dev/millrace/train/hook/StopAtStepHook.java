@@ -1,7 +1,7 @@
 package dev.millrace.train.hook;
 
 import dev.millrace.runtime.Session;
-import dev.millrace.tensor.Tensor;
+import dev.millrace.train.GlobalStep;
 import dev.millrace.train.session.Coordinator;
 import dev.millrace.train.session.SessionRunArgs;
 import dev.millrace.train.session.SessionRunContext;
@@ -34,7 +34,7 @@ public final class StopAtStepHook implements SessionRunHook {
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
     if (last < 0) {
-      last = read(session) + more;
+      last = GlobalStep.now(session, step) + more;
     }
   }
 
@@ -46,14 +46,9 @@ public final class StopAtStepHook implements SessionRunHook {
   @Override
   public void afterRun(SessionRunContext context, SessionRunValues values) {
     // The step's own update may not be in what it fetched.
-    if (values.value(step.read()).longValue() + 1 >= last && read(context.session()) >= last) {
+    if (values.value(step.read()).longValue() + 1 >= last
+        && GlobalStep.now(context.session(), step) >= last) {
       context.requestStop();
-    }
-  }
-
-  private long read(Session session) {
-    try (Tensor t = session.fetch(step.read())) {
-      return t.longValue();
     }
   }
 }

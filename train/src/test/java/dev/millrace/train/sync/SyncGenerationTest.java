@@ -69,7 +69,7 @@ class SyncGenerationTest {
     final SyncNodes nodes;
     final int index;
     private final Node initializer;
-    private final Output count;
+    private final List<Output> counts;
     Session session;
     Coordinator coordinator;
 
@@ -89,19 +89,20 @@ class SyncGenerationTest {
       hook = optimizer.hook(index == 0);
       nodes = optimizer.nodes();
       initializer = Variables.initializer(scope);
-      Node accumulator =
+      List<Node> accumulators =
           scope.graph().nodes().stream()
               .filter(n -> n.op().name().equals("ResourceConditionalAccumulator"))
-              .filter(n -> n.device().equals(w.node().device()))
-              .findFirst()
-              .orElseThrow();
-      count =
-          Scope.of(scope.graph())
-              .withDevice(accumulator.device())
-              .node("ResourceAccumulatorNumAccumulated")
-              .input(accumulator.output())
-              .add()
-              .output();
+              .toList();
+      counts = accumulators.stream().map(this::count).toList();
+    }
+
+    private Output count(Node accumulator) {
+      return Scope.of(scope.graph())
+          .withDevice(accumulator.device())
+          .node("ResourceAccumulatorNumAccumulated")
+          .input(accumulator.output())
+          .add()
+          .output();
     }
 
     void open() {
@@ -146,6 +147,19 @@ class SyncGenerationTest {
       try (Tensor fed = Tensor.scalar(value)) {
         session.run(Map.of(x, fed), List.of(), List.of(train), SOON);
       }
+    }
+
+    /** Makes half a step: sends gradients, and does not wait for a token. */
+    void sendGradients(float value) {
+      List<Node> sent = train.inputs().getLast().node().controlInputs();
+      try (Tensor fed = Tensor.scalar(value)) {
+        session.run(Map.of(x, fed), List.of(), sent, SOON);
+      }
+    }
+
+    /** The other half, as a worker of TensorFlow makes it. */
+    void takeTokenPlainly() {
+      session.run(Map.of(), List.of(), List.of(nodes.takeAgain().take()), SOON);
     }
 
     /** Joins as a worker of TensorFlow does, which waits for nothing but variables. */
@@ -249,7 +263,8 @@ class SyncGenerationTest {
     // Accepted on the new parameter server, late on the other, which is still at step 5.
     Worker early = new Worker(1, 2, 2);
     early.followPlainly();
-    Future<?> waiting = async(() -> early.trainPlainly(2));
+    early.sendGradients(2);
+    Future<?> waiting = async(early::takeTokenPlainly);
     assertThrows(TimeoutException.class, () -> waiting.get(200, TimeUnit.MILLISECONDS));
     again.join();
     Future<?> own = async(() -> again.train(1));
@@ -405,14 +420,15 @@ class SyncGenerationTest {
         });
   }
 
-  /** Waits until {@code n} gradients are in the accumulator of {@code w}. */
+  /** Waits until {@code n} gradients are in every accumulator. */
   private static void awaitCount(Worker worker, int n) throws InterruptedException {
     long end = System.nanoTime() + 60_000_000_000L;
     while (true) {
-      try (Tensor t = worker.session.fetch(worker.count)) {
-        if (t.intValue() == n) {
-          return;
-        }
+      List<Tensor> found = worker.session.run(Map.of(), worker.counts, List.of(), SOON);
+      boolean all = found.stream().allMatch(t -> t.intValue() == n);
+      found.forEach(Tensor::close);
+      if (all) {
+        return;
       }
       assertTrue(System.nanoTime() < end, "no gradient came");
       TimeUnit.MILLISECONDS.sleep(1);
