@@ -301,4 +301,18 @@ class FailureTableTest {
     job.awaitExit("worker/1");
     checkCheckpoint(0);
   }
+
+  /** What a worker spoils is never saved by the chief, which sees it a step later. */
+  @Test
+  void nanOfAWorkerEndsTheJobBeforeItIsSaved() throws Exception {
+    job = new TrainingJob("async", 1, WORKERS.size(), folder);
+    job.startAll();
+    moment();
+    long saved = savedStep();
+    job.tell("worker/1", "nan");
+    assertEquals(1, job.awaitExit("worker/1"));
+    assertEquals(1, job.awaitExit(CHIEF));
+    assertTrue(job.awaitOutcome("ps/0").contains("NaN"));
+    checkCheckpoint(saved);
+  }
 }

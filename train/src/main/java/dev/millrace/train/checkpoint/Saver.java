@@ -19,6 +19,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -91,12 +92,26 @@ public final class Saver {
    * that. Older checkpoints beyond the limit are removed.
    */
   public Path save(Session session, Path prefix, Long step) {
+    return save(session, prefix, step, s -> {});
+  }
+
+  /**
+   * Likewise, with a last look at the model once it is on disk: if {@code check} throws, the
+   * checkpoint is removed, and those before stay as they are.
+   */
+  public Path save(Session session, Path prefix, Long step, Consumer<Session> check) {
     Path base = prefix.toAbsolutePath().normalize();
     Path target = step == null ? base : CheckpointFolder.withSuffix(base, "-" + step);
     double now = System.currentTimeMillis() / 1e3;
     checkWritable(base.getParent());
     retention.recover(base.getParent(), now);
     runSave(session, target);
+    try {
+      check.accept(session);
+    } catch (RuntimeException e) {
+      CheckpointFolder.delete(target);
+      throw e;
+    }
     if (options.metaGraph()) {
       AtomicFile.write(CheckpointFolder.withSuffix(target, ".meta"), metaGraph());
     }
@@ -124,6 +139,7 @@ public final class Saver {
           .run(Map.of(nodes.prefix(), name), List.of(nodes.saved()), List.of())
           .forEach(Tensor::close);
     } catch (MillraceException e) {
+      removeLeftOvers(target);
       // The merge does not find what another task wrote on a disk of its own.
       String hint =
           e.code() == Code.NOT_FOUND && options.sharded()
@@ -134,22 +150,6 @@ public final class Saver {
     }
   }
 
-  private static void checkWritable(Path folder) {
-    Path there = folder;
-    while (there != null && !Files.exists(there)) {
-      there = there.getParent();
-    }
-      removeLeftOvers(target);
-    if (there != null && !(Files.isDirectory(there) && Files.isWritable(there))) {
-      throw new MillraceException(
-          Code.PERMISSION_DENIED,
-          "Cannot save checkpoints in "
-              + folder
-              + ": "
-              + there
-              + (Files.isDirectory(there) ? " is not writable" : " is a file")
-              + ". Name another folder or change its permissions.");
-    }
   /** A disk that is full must not stay so by parts that other tasks have written. */
   private static void removeLeftOvers(Path target) {
     try {
@@ -161,6 +161,21 @@ public final class Saver {
     }
   }
 
+  private static void checkWritable(Path folder) {
+    Path there = folder;
+    while (there != null && !Files.exists(there)) {
+      there = there.getParent();
+    }
+    if (there != null && !(Files.isDirectory(there) && Files.isWritable(there))) {
+      throw new MillraceException(
+          Code.PERMISSION_DENIED,
+          "Cannot save checkpoints in "
+              + folder
+              + ": "
+              + there
+              + (Files.isDirectory(there) ? " is not writable" : " is a file")
+              + ". Name another folder or change its permissions.");
+    }
   }
 
   /** Restores from the checkpoint {@code prefix}, which must be of this model and undamaged. */

@@ -14,6 +14,7 @@ import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.SessionRunValues;
 import dev.millrace.train.variable.GraphVariable;
 import java.nio.file.Path;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,16 +30,29 @@ public final class CheckpointSaverHook implements SessionRunHook {
   private final Path prefix;
   private final Schedule schedule;
   private final EventWriter events;
+  private final Consumer<Session> check;
   private long saved = -1;
 
   /** Saves to {@code prefix-STEP} and notes it in {@code events} unless null. */
   public CheckpointSaverHook(
       GraphVariable globalStep, Saver saver, Path prefix, Schedule schedule, EventWriter events) {
+    this(globalStep, saver, prefix, schedule, events, s -> {});
+  }
+
+  /** Likewise; what {@code check} then throws undoes the save and ends training. */
+  public CheckpointSaverHook(
+      GraphVariable globalStep,
+      Saver saver,
+      Path prefix,
+      Schedule schedule,
+      EventWriter events,
+      Consumer<Session> check) {
     this.step = globalStep;
     this.saver = saver;
     this.prefix = prefix;
     this.schedule = schedule;
     this.events = events;
+    this.check = check;
   }
 
   @Override
@@ -78,7 +92,7 @@ public final class CheckpointSaverHook implements SessionRunHook {
       return;
     }
     long start = System.nanoTime();
-    Path checkpoint = saver.save(session, prefix, now);
+    Path checkpoint = saver.save(session, prefix, now, check);
     saved = now;
     schedule.acted(now);
     LOG.info("Saved {} in {} ms.", checkpoint, (System.nanoTime() - start) / 1_000_000);

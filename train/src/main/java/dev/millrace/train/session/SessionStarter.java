@@ -167,7 +167,8 @@ final class SessionStarter {
     }
   }
 
-  private static String some(List<String> names) {
+  /** The first few names. */
+  static String some(List<String> names) {
     return names.size() <= NAMED
         ? names.toString()
         : names.subList(0, NAMED) + " and " + (names.size() - NAMED) + " more";

@@ -9,6 +9,7 @@ import dev.millrace.storage.AtomicFile;
 import dev.millrace.storage.EventWriter;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.hook.CheckpointSaverHook;
+import dev.millrace.train.hook.NanTensorHook;
 import dev.millrace.train.hook.Schedule;
 import dev.millrace.train.hook.StepCounterHook;
 import dev.millrace.train.hook.SummarySaverHook;
@@ -77,13 +78,15 @@ final class UsualHooks implements AutoCloseable {
               step, summary, Schedule.everySteps(settings.summariesEverySteps()), events));
     }
     if (folder != null) {
+      boolean isWatched = settings.hooks().stream().anyMatch(NanTensorHook.class::isInstance);
       hooks.add(
           new CheckpointSaverHook(
               step,
               scaffold.saver(),
               folder.resolve(CheckpointSaverHook.NAME),
               saving(settings),
-              events));
+              events,
+              isWatched ? new NanCheck(graph) : s -> {}));
     }
   }
 

@@ -9,6 +9,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
+import dev.millrace.ops.array.Const;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
@@ -30,8 +31,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import java.util.function.IntPredicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -129,12 +130,12 @@ class MonitoredTrainingSessionTest {
 
   /** Sessions of which one fails at a given step as if a task had been lost. */
   private static SessionFactory losing(int failAt, Code code) {
-    int[] runs = {0};
     return losing(run -> run == failAt, code);
   }
 
   /** Sessions that fail in those of their training steps, counted over all of them. */
   private static SessionFactory losing(IntPredicate failing, Code code) {
+    int[] runs = {0};
     return graph -> {
       LocalSession real = new LocalSession(graph);
       return new Session() {
@@ -187,7 +188,6 @@ class MonitoredTrainingSessionTest {
   }
 
   @Test
-  @Test
   void stepThatLosesTasksAgainAndAgainEndsTraining() {
     LineModel m = new LineModel();
     SessionFactory failing = losing(run -> true, Code.ABORTED);
@@ -202,6 +202,7 @@ class MonitoredTrainingSessionTest {
     }
   }
 
+  @Test
   void otherFailuresEndTrainingWithoutASave() {
     LineModel m = new LineModel();
     Recorder recorder = new Recorder();
@@ -236,6 +237,35 @@ class MonitoredTrainingSessionTest {
             });
     assertTrue(e.getMessage().contains("is NaN in step 1 of this task"), e.getMessage());
     assertEquals(folder.resolve("model.ckpt-0"), CheckpointFolder.latest(folder).orElseThrow());
+  }
+
+  /** As another worker may do, which has not seen its own loss yet. */
+  @Test
+  void modelThatAnotherHasMadeNanIsNotSaved() throws IOException {
+    LineModel m = new LineModel();
+    Node spoil = m.w.assign(m.scope, Const.of(m.scope, Float.NaN));
+    SessionRunHook other =
+        new SessionRunHook() {
+          @Override
+          public void afterRun(SessionRunContext context, SessionRunValues values) {
+            if (m.stepOf(context.session()) == 3) {
+              context.session().run(spoil);
+            }
+          }
+        };
+    TrainingSettings settings =
+        QUIET.withFolder(folder).withSaveEverySteps(1).withHooks(new NanTensorHook(m.loss), other);
+    MillraceException e =
+        assertThrows(
+            MillraceException.class,
+            () -> {
+              try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+                s.loop(m::step);
+              }
+            });
+    assertTrue(e.getMessage().startsWith("Variables have become NaN: [w]"), e.getMessage());
+    assertEquals(folder.resolve("model.ckpt-2"), CheckpointFolder.latest(folder).orElseThrow());
+    assertTrue(contents().keySet().stream().noneMatch(f -> f.contains("ckpt-3")));
   }
 
   @Test
@@ -359,6 +389,7 @@ class MonitoredTrainingSessionTest {
         assertThrows(
             MillraceException.class,
             () -> MonitoredTrainingSession.start(other.scope, LocalSession::new, settings));
+    assertEquals(Code.INVALID_ARGUMENT, e.code());
     assertTrue(e.getMessage().contains("'more' is missing"), e.getMessage());
     assertTrue(before.size() >= 5, before.keySet().toString());
     assertEquals(before, contents());
@@ -378,4 +409,3 @@ class MonitoredTrainingSessionTest {
     return all;
   }
 }
-    assertEquals(Code.INVALID_ARGUMENT, e.code());
