@@ -257,7 +257,8 @@ class FailureTableTest {
         Tensor w = reader.read("w").guarded();
         Tensor ballast = reader.read("ballast").guarded()) {
       assertTrue(step.longValue() >= saved, latest + " is older than step " + saved);
-      assertTrue(Math.abs(step.longValue() - step(latest)) <= SLACK, latest + " has step " + step);
+      // Later than its name, if others have trained on while the chief saved.
+      assertTrue(step.longValue() >= step(latest) - SLACK, latest + " has step " + step);
       assertTrue(
           Math.abs(w.floatValue() - step.longValue()) <= SLACK + lost,
           latest + " has seen " + w.floatValue() + " updates by step " + step.longValue());
