@@ -33,6 +33,14 @@ def dense(name, x, size, activation=None):
         return activation(y) if activation else y
 
 
+def convolution(name, x, filters):
+    with tf1.variable_scope(name):
+        w = tf1.get_variable("kernel", [5, 5, int(x.shape[3]), filters])
+        b = tf1.get_variable("bias", [filters], initializer=tf1.zeros_initializer())
+        y = tf1.nn.relu(tf1.nn.bias_add(tf1.nn.conv2d(x, w, strides=[1, 1, 1, 1], padding="SAME"), b))
+        return tf1.nn.max_pool(y, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+
+
 with tf1.device(
     tf1.train.replica_device_setter(cluster=cluster, worker_device="/job:worker/task:%d" % index)
 ):
@@ -43,6 +51,10 @@ with tf1.device(
     if network == "mlp":
         h = dense("hidden1", h, 512, tf1.nn.relu)
         h = dense("hidden2", h, 512, tf1.nn.relu)
+    elif network == "cnn":
+        h = convolution("conv1", tf1.reshape(h, [-1, 28, 28, 1]), 32)
+        h = convolution("conv2", h, 64)
+        h = dense("dense", tf1.reshape(h, [-1, 7 * 7 * 64]), 1024, tf1.nn.relu)
     logits = dense("logits", h, 10)
     loss = tf1.reduce_mean(
         tf1.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)

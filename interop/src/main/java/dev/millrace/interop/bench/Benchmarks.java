@@ -91,7 +91,7 @@ public final class Benchmarks {
             () -> MillraceCluster.training(cluster(model, n)));
       }
     }
-    for (String network : List.of("softmax", "mlp")) {
+    for (String network : List.of("softmax", "mlp", "cnn")) {
       ask(
           Suite.TRAINING,
           "synchronous " + network,
