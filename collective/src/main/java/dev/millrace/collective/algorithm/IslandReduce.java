@@ -9,9 +9,10 @@ import java.lang.foreign.MemorySegment;
  * All-reduce between ranks that are all on one host, through the memory they share.
  *
  * <ul>
- *   <li>A small vector is copied to a stage; when all have done so, every rank reduces all of them.
  *   <li>If every rank's vector lies in its window, rank {@code r} reduces segment {@code r} of all
  *       vectors and writes the result to all of them: one pass, no copy.
+ *   <li>If none does and they are small, all are copied to stages, and every rank reduces all of
+ *       them: one meeting instead of two.
  *   <li>Otherwise vectors pass through the stages in chunks. While a chunk is reduced the next is
  *       filled, and one meeting per chunk says both that it is reduced and that the next is there.
  *       A vector that does lie in a window is read from there.
@@ -21,8 +22,8 @@ import java.lang.foreign.MemorySegment;
  * come to a later meeting than the one before which it read it.
  */
 final class IslandReduce {
-  /** Up to this size every rank reduces the whole vector. */
-  static final long SMALL_BYTES = 16 << 10;
+  /** Up to this size every rank reduces whole vectors that were copied. */
+  private static final long SMALL_BYTES = 16 << 10;
 
   /** The third word of a rank whose vector is not in its window. */
   private static final long STAGED = -1;
@@ -51,45 +52,36 @@ final class IslandReduce {
     if (!island.isWhole()) {
       meeting.attend();
     }
-    if (r.bytes() <= SMALL_BYTES) {
-      reduceSmall(r);
+    long here = island.offsetOf(r.data().asSlice(0, r.bytes()));
+    if (here == STAGED) {
+      fill(r, 0, turn);
+    }
+    meeting.attend(r.envelope(), here);
+    int staged = 0;
+    for (int m = 0; m < places.length; m++) {
+      places[m] = m == island.me() ? here : meeting.wordOf(m);
+      staged += places[m] == STAGED ? 1 : 0;
+    }
+    if (staged == 0) {
+      reduceInPlace(r);
+    } else if (staged == places.length && r.bytes() <= SMALL_BYTES) {
+      reduceWhole(r);
     } else {
-      reduceLarge(r);
+      reduceInChunks(r);
     }
     if (!island.isWhole()) {
       meeting.attend();
     }
   }
 
-  private void reduceSmall(Reduction r) {
-    int stage = turn;
-    turn = (turn + 1) % Island.STAGES;
-    MemorySegment.copy(r.data(), 0, memory, island.stageAt(island.me(), stage), r.bytes());
-    meeting.attend(r.envelope(), STAGED);
+  private void reduceWhole(Reduction r) {
     operands.clear();
     for (int m = 0; m < island.size(); m++) {
-      operands.add(memory, island.stageAt(m, stage));
+      operands.add(memory, island.stageAt(m, turn));
     }
     targets.clear().add(r.data(), 0);
     r.reducer().chain(operands, targets, r.bytes(), island.size());
-  }
-
-  private void reduceLarge(Reduction r) {
-    long here = island.offsetOf(r.data().asSlice(0, r.bytes()));
-    if (here < 0) {
-      fill(r, 0, turn);
-    }
-    meeting.attend(r.envelope(), here);
-    boolean allHere = true;
-    for (int m = 0; m < places.length; m++) {
-      places[m] = m == island.me() ? here : meeting.wordOf(m);
-      allHere &= places[m] >= 0;
-    }
-    if (allHere) {
-      reduceInPlace(r);
-    } else {
-      reduceInChunks(r);
-    }
+    turn = (turn + 1) % Island.STAGES;
   }
 
   private void reduceInPlace(Reduction r) {
