@@ -32,8 +32,6 @@ public final class Member implements Liveness, AutoCloseable {
   /** How long {@link #fail} waits to hear which failure was the first. */
   private static final Duration VERDICT = Duration.ofSeconds(3);
 
-  private static final long RETRY_MILLIS = 50;
-
   private final int rank;
   private final int size;
   private final Terms terms;
@@ -67,84 +65,14 @@ public final class Member implements Liveness, AutoCloseable {
     this.thread = Thread.ofPlatform().name("millrace-member-" + rank).daemon().unstarted(this::run);
   }
 
-  /**
-   * Joins a job as one of its ranks. Tries until the coordinator answers or {@code patience} has
-   * passed, and then says what it found there.
-   */
-  public static Member join(
-      int rank,
-      int size,
-      Terms terms,
-      Duration patience,
-      InetSocketAddress coordinator,
-      Token token) {
-    long start = System.nanoTime();
-    long end = start + patience.toNanos();
-    while (true) {
-      SocketChannel channel = null;
-      try {
-        // A fresh look-up every time: the name may become known only when its host is up.
-        InetSocketAddress at =
-            new InetSocketAddress(coordinator.getHostString(), coordinator.getPort());
-        channel = SocketChannel.open();
-        channel.socket().connect(at, (int) Math.max(1, millis(end - System.nanoTime())));
-        long handshakeEnd = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
-        Handshake.call(
-            channel,
-            token,
-            new Handshake.Hello(Handshake.Purpose.CONTROL, rank, size),
-            handshakeEnd);
-        Member member = new Member(rank, size, terms, coordinator, channel);
-        member.thread.start();
-        member.await(member.welcome, System.nanoTime() + terms.join().toNanos(), "be welcomed");
-        return member;
-      } catch (IOException | java.nio.channels.UnresolvedAddressException e) {
-        close(channel);
-        if (System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RETRY_MILLIS) >= end) {
-          throw unreachable(rank, coordinator, start, e);
-        }
-        pause();
-      } catch (RuntimeException e) {
-        close(channel);
-        throw e;
-      }
-    }
-  }
-
-  private static MillraceException unreachable(
-      int rank, InetSocketAddress coordinator, long start, Exception e) {
-    String why = e.getMessage() == null ? e.toString() : e.getMessage();
-    return new MillraceException(
-        Code.DEADLINE_EXCEEDED,
-        String.format(
-            "Rank %d has tried for %d s to reach the job's coordinator at %s:%d: %s. It runs with"
-                + " rank 0 or the launcher: check that this is started, that the address is right"
-                + " and that all ranks have the same job token.",
-            rank,
-            TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start),
-            coordinator.getHostString(),
-            coordinator.getPort(),
-            why),
-        e);
-  }
-
-  private static void close(SocketChannel channel) {
-    try {
-      if (channel != null) {
-        channel.close();
-      }
-    } catch (IOException e) {
-      // Nobody is left to tell.
-    }
-  }
-
-  private static void pause() {
-    try {
-      Thread.sleep(RETRY_MILLIS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new MillraceException(Code.CANCELLED, "Interrupted while joining a job.", e);
-    }
+  /** A rank of the job, over a connection on which the coordinator knows it; is welcomed. */
+  static Member start(
+      int rank, int size, Terms terms, InetSocketAddress coordinator, SocketChannel channel)
+      throws IOException {
+    Member member = new Member(rank, size, terms, coordinator, channel);
+    member.thread.start();
+    member.await(member.welcome, System.nanoTime() + terms.join().toNanos(), "be welcomed");
+    return member;
   }
 
   private static long millis(long nanos) {
@@ -178,9 +106,8 @@ public final class Member implements Liveness, AutoCloseable {
     try {
       while (!closing) {
         frames.receive(this::handle);
-        if (frames.flush()) {
-          key.interestOps(SelectionKey.OP_READ);
-        }
+        // Whoever has more to send meanwhile wakes the selector, so that this comes by again.
+        key.interestOps(SelectionKey.OP_READ | (frames.flush() ? 0 : SelectionKey.OP_WRITE));
         long now = System.nanoTime();
         if (now - lastBeatNanos >= beatNanos) {
           // If this process itself was held up, the coordinator's silence says nothing.

@@ -106,7 +106,8 @@ public final class Rendezvous implements AutoCloseable {
         try {
           Token token = Token.of(lines[1]);
           InetSocketAddress at = Place.parse(lines[0]);
-          Member member = Member.join(place.rank(), place.size(), terms, FILE_PATIENCE, at, token);
+          Member member =
+              Enrolment.join(place.rank(), place.size(), terms, FILE_PATIENCE, at, token);
           return new Rendezvous(member, null, token, terms, () -> {});
         } catch (MillraceException e) {
           if (e.code() == Code.FAILED_PRECONDITION) {
@@ -147,7 +148,7 @@ public final class Rendezvous implements AutoCloseable {
       Coordinator coordinator,
       Runnable tidy) {
     try {
-      Member member = Member.join(place.rank(), place.size(), terms, terms.join(), at, token);
+      Member member = Enrolment.join(place.rank(), place.size(), terms, terms.join(), at, token);
       return new Rendezvous(member, coordinator, token, terms, tidy);
     } catch (RuntimeException e) {
       tidy.run();

@@ -43,7 +43,7 @@ class CoordinatorTest {
   }
 
   private Member join(int rank, int size, Terms terms) {
-    Member m = Member.join(rank, size, terms, terms.join(), coordinator.address(), token);
+    Member m = Enrolment.join(rank, size, terms, terms.join(), coordinator.address(), token);
     open.addFirst(m);
     return m;
   }
@@ -180,7 +180,7 @@ class CoordinatorTest {
     MillraceException e =
         assertThrows(
             MillraceException.class,
-            () -> Member.join(1, 2, TERMS, Duration.ofMillis(300), nowhere, token));
+            () -> Enrolment.join(1, 2, TERMS, Duration.ofMillis(300), nowhere, token));
     assertEquals(Code.DEADLINE_EXCEEDED, e.code());
     assertTrue(e.getMessage().contains("127.0.0.1:" + free), e.getMessage());
   }
