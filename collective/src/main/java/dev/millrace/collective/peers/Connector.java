@@ -51,7 +51,10 @@ public final class Connector implements AutoCloseable {
   private final Terms terms;
   private final boolean background;
   private final int rank;
+
+  /** Channels on which higher ranks have called or are to call, until a link takes them over. */
   private final Map<Integer, CompletableFuture<SocketChannel>> calls = new ConcurrentHashMap<>();
+
   private final List<Door> doors = new ArrayList<>();
   private Path socket;
 
@@ -69,6 +72,9 @@ public final class Connector implements AutoCloseable {
     this.terms = terms;
     this.background = background;
     this.rank = member.rank();
+    for (int r = rank + 1; r < member.size(); r++) {
+      calls.put(r, new CompletableFuture<>());
+    }
   }
 
   /**
@@ -88,7 +94,10 @@ public final class Connector implements AutoCloseable {
       throw member.fail(
           new MillraceException(
               Code.UNAVAILABLE,
-              String.format("Rank %d cannot listen for data: %s", member.rank(), e.getMessage()),
+              String.format(
+                  "Rank %d cannot listen for data of other ranks at %s: %s. MILLRACE_BIND must be"
+                      + " an address of this host.",
+                  member.rank(), place.bind(), e.getMessage()),
               e));
     }
   }
@@ -151,17 +160,11 @@ public final class Connector implements AutoCloseable {
     return Roster.Entry.here(host, address.getHostAddress(), bound.getPort(), socket.toString());
   }
 
-  private CompletableFuture<SocketChannel> call(int from) {
-    return calls.computeIfAbsent(from, r -> new CompletableFuture<>());
-  }
-
   private void welcome(Handshake.Hello hello, SocketChannel channel) {
+    CompletableFuture<SocketChannel> call = calls.get(hello.rank());
     boolean expected =
-        hello.purpose() == Handshake.Purpose.DATA
-            && hello.size() == member.size()
-            && hello.rank() > rank
-            && hello.rank() < member.size();
-    if (!expected || !call(hello.rank()).complete(channel)) {
+        hello.purpose() == Handshake.Purpose.DATA && hello.size() == member.size() && call != null;
+    if (!expected || !call.complete(channel)) {
       throw new IllegalStateException("unexpected " + hello);
     }
   }
@@ -180,7 +183,9 @@ public final class Connector implements AutoCloseable {
       throw member.fail(
           new MillraceException(
               Code.UNAVAILABLE,
-              String.format("Rank %d cannot connect to rank %d: %s", rank, other, e.getMessage()),
+              String.format(
+                  "Rank %d cannot connect to rank %d at %s: %s.",
+                  rank, other, roster.of(other).address(), e.getMessage()),
               e));
     }
   }
@@ -189,7 +194,9 @@ public final class Connector implements AutoCloseable {
     long end = System.nanoTime() + terms.join().toNanos();
     while (System.nanoTime() < end) {
       try {
-        return call(other).get(100, TimeUnit.MILLISECONDS);
+        SocketChannel channel = calls.get(other).get(100, TimeUnit.MILLISECONDS);
+        calls.remove(other);
+        return channel;
       } catch (TimeoutException e) {
         MillraceException failure = member.failure();
         if (failure != null) {
@@ -206,8 +213,10 @@ public final class Connector implements AutoCloseable {
         new MillraceException(
             Code.DEADLINE_EXCEEDED,
             String.format(
-                "Rank %d has waited %d s for rank %d to connect.",
-                rank, terms.join().toSeconds(), other)));
+                "Rank %d has waited %d s for rank %d, which lives, to connect to it at %s. See that"
+                    + " rank's log, and that it can reach this address: MILLRACE_BIND chooses"
+                    + " another. The limit is MILLRACE_JOIN_TIMEOUT.",
+                rank, terms.join().toSeconds(), other, doors.getFirst().address())));
   }
 
   private SocketChannel call(int other, Roster roster, boolean sameHost) throws IOException {
@@ -252,12 +261,21 @@ public final class Connector implements AutoCloseable {
     }
   }
 
-  /** Closes the doors: nobody is expected any more. */
+  /** Closes the doors: nobody is expected any more, and who comes late is turned away. */
   @Override
   public void close() throws IOException {
     doors.forEach(Door::close);
+    calls.values().forEach(c -> c.thenAccept(Connector::drop));
     if (socket != null) {
       Files.deleteIfExists(socket);
+    }
+  }
+
+  private static void drop(SocketChannel channel) {
+    try {
+      channel.close();
+    } catch (IOException e) {
+      // Nobody is left to tell.
     }
   }
 }
