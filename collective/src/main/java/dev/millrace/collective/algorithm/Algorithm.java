@@ -6,6 +6,8 @@ public enum Algorithm {
   ISLAND,
   /** Every rank gets all vectors and reduces them itself; for small ones. */
   GATHER,
+  /** Each of two ranks gets the other's vector and adds it as it arrives. */
+  EXCHANGE,
   /** Every rank gets its part of all vectors at once and sends the result to all. */
   DIRECT,
   /** Parts travel around a ring, for large ones. */

@@ -30,6 +30,7 @@ public final class Collectives implements AutoCloseable {
   private final Transfers transfers;
   private final Relay relay;
   private final Gather gather;
+  private final Exchange exchange;
   private final Direct direct;
   private final RingReduce ring;
   private final Spread spread;
@@ -59,6 +60,7 @@ public final class Collectives implements AutoCloseable {
             block.asSlice(0, Relay.BLOCK_BYTES),
             block.asSlice(2 * Relay.BLOCK_BYTES, 2 * Envelope.BYTES));
     gather = new Gather(peers, transfers, scratch);
+    exchange = new Exchange(peers, patience, scratch);
     direct = new Direct(peers, transfers, scratch);
     ring = new RingReduce(peers, relay);
     spread = new Spread(peers, transfers, relay, scratch);
@@ -92,6 +94,7 @@ public final class Collectives implements AutoCloseable {
     switch (algorithms.choose(topology, bytes)) {
       case ISLAND -> islandReduce.reduce(r);
       case GATHER -> gather.reduce(r);
+      case EXCHANGE -> exchange.reduce(r);
       case DIRECT -> direct.reduce(r);
       case RING -> ring.reduce(r);
       case TWO_LEVEL -> twoLevel.reduce(r);

@@ -12,9 +12,6 @@ import java.lang.foreign.MemorySegment;
  * vectors, where every rank gathers all vectors and reduces them itself.
  */
 final class Gather {
-  /** A larger vector of two ranks is sent from where it is, behind an envelope sent alone. */
-  private static final long COPIED_BYTES = 32 << 10;
-
   private final Peers peers;
   private final Transfers transfers;
   private final Scratch scratch;
@@ -63,10 +60,6 @@ final class Gather {
 
   /** Gathers the vectors of all ranks and reduces them here, each part in its order of ranks. */
   void reduce(Reduction r) {
-    if (peers.size() == 2 && r.bytes() > COPIED_BYTES) {
-      exchange(r);
-      return;
-    }
     run(r.data(), r.bytes(), r.envelope());
     Topology topology = peers.topology();
     for (int part = 0; part < r.parts(); part++) {
@@ -77,29 +70,6 @@ final class Gather {
       }
       target.clear().add(r.data(), from);
       r.reducer().chain(operands, target, r.partBytes(part), peers.size());
-    }
-  }
-
-  /** Two ranks send each other their vectors without copying them first. */
-  private void exchange(Reduction r) {
-    int other = 1 - peers.rank();
-    MemorySegment theirs = scratch.atLeast(2 * Envelope.BYTES + r.bytes());
-    r.envelope().write(theirs, 0);
-    transfers.send(other, theirs, 0, Envelope.BYTES).run();
-    transfers
-        .send(other, r.data(), 0, r.bytes())
-        .receive(other, theirs, Envelope.BYTES, Envelope.BYTES + r.bytes(), r.envelope())
-        .run();
-    for (int part = 0; part < r.parts(); part++) {
-      long from = r.bounds()[part];
-      long bytes = r.partBytes(part);
-      long at = 2 * Envelope.BYTES + from;
-      if (peers.topology().order(part)[0] == other) {
-        r.reducer().apply(theirs, at, r.data(), from, r.data(), from, bytes);
-      } else {
-        r.reducer().apply(r.data(), from, theirs, at, r.data(), from, bytes);
-      }
-      r.reducer().finish(r.data(), from, bytes, 2);
     }
   }
 }

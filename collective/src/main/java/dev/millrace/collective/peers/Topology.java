@@ -124,4 +124,9 @@ public final class Topology {
     }
     return order;
   }
+
+  /** The first of them. */
+  public int first(int part) {
+    return islands[(part + 1) % islands.length][0];
+  }
 }

@@ -6,6 +6,7 @@ import dev.millrace.collective.peers.Peers;
 import dev.millrace.collective.peers.ThreadPeers;
 import dev.millrace.collective.peers.Topology;
 import dev.millrace.collective.reduce.ReduceOp;
+import dev.millrace.collective.testing.FaultyPeers;
 import dev.millrace.collective.testing.Ranks;
 import dev.millrace.collective.testing.Scalars;
 import dev.millrace.tensor.Buffer;
@@ -69,8 +70,45 @@ class AllReduceTest {
   }
 
   @Test
-  void twoRanksExchangeEveryTypeWithoutACopyOfIt() {
-    check(Topology.apart(2), Algorithms.DEFAULT, everyTypeAndOperation(17_001), new Random(SEED));
+  void twoRanksExchangeEveryType() {
+    check(Topology.apart(2), Algorithms.EXCHANGE, everyTypeAndOperation(17_001), new Random(SEED));
+  }
+
+  @Test
+  void twoRanksExchangeVectorsOfAnyLength() {
+    check(Topology.apart(2), Algorithms.EXCHANGE);
+    int block = (int) Exchange.BLOCK_BYTES;
+    List<Case> cases = new ArrayList<>();
+    for (int bytes : new int[] {block / 2, block, 2 * block}) {
+      for (int off = -1; off <= 1; off++) {
+        cases.add(new Case(DType.INT8, ReduceOp.SUM, bytes + off, 0));
+        cases.add(new Case(DType.FLOAT, ReduceOp.AVERAGE, bytes / 4 + off, 0));
+      }
+    }
+    check(Topology.apart(2), Algorithms.EXCHANGE, cases, new Random(SEED));
+  }
+
+  @Test
+  void streamsThatBreakAnywhereChangeNothing() {
+    List<Case> cases =
+        List.of(
+            new Case(DType.FLOAT, ReduceOp.SUM, LARGE, 0),
+            new Case(DType.COMPLEX128, ReduceOp.PRODUCT, 5_001, 0),
+            new Case(DType.INT16, ReduceOp.MAX, 7, 0));
+    for (Algorithms a : List.of(Algorithms.GATHER, Algorithms.DIRECT, Algorithms.RING)) {
+      check(broken(Topology.apart(3)), Topology.apart(3), a, cases, new Random(SEED));
+    }
+    Topology two = Topology.apart(2);
+    check(broken(two), two, Algorithms.EXCHANGE, cases, new Random(SEED));
+    Topology hosts = hosts(4, r -> r / 2);
+    check(broken(hosts), hosts, Algorithms.RING, cases, new Random(SEED));
+  }
+
+  /** Peers whose streams take and give any number of bytes at a time. */
+  private static List<Peers> broken(Topology topology) {
+    return ThreadPeers.of(topology, 0).stream()
+        .<Peers>map(p -> new FaultyPeers(p, new Random(SEED + p.rank())))
+        .toList();
   }
 
   private static List<Case> everyTypeAndOperation(int elements) {
@@ -112,6 +150,15 @@ class AllReduceTest {
 
   private static void check(
       Topology topology, Algorithms algorithms, List<Case> cases, Random random) {
+    check(ThreadPeers.of(topology, 8 << 20), topology, algorithms, cases, random);
+  }
+
+  private static void check(
+      List<Peers> peers,
+      Topology topology,
+      Algorithms algorithms,
+      List<Case> cases,
+      Random random) {
     int ranks = topology.size();
     List<Tensor[]> inputs = new ArrayList<>();
     List<Tensor> expected = new ArrayList<>();
@@ -123,7 +170,6 @@ class AllReduceTest {
       inputs.add(vectors);
       expected.add(c.elements == LARGE ? plainSum(topology, vectors) : plain(topology, c, vectors));
     }
-    List<Peers> peers = ThreadPeers.of(topology, 8 << 20);
     Ranks.run(
         peers,
         (rank, p) -> {

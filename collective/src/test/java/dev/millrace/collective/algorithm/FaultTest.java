@@ -6,11 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.collective.member.Rendezvous;
+import dev.millrace.collective.member.Service;
+import dev.millrace.collective.peers.Connector;
 import dev.millrace.collective.peers.Peers;
 import dev.millrace.collective.peers.ThreadPeers;
 import dev.millrace.collective.peers.Topology;
+import dev.millrace.collective.peers.Transport;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.collective.testing.FaultyPeers;
+import dev.millrace.collective.testing.Jobs;
 import dev.millrace.collective.testing.Ranks;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -18,21 +23,32 @@ import dev.millrace.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A rank that dies or stops, after any byte it sends or receives, is named by all the others. */
 class FaultTest {
   private static final int RANKS = 4;
-  private static final int ELEMENTS = 60_000;
   private static final int VICTIM = 2;
+
+  /** More than any algorithm's blocks, stages and links hold. */
+  private static final int ELEMENTS = 300_000;
 
   /** Bytes the victim had moved when its last all-reduce was over. */
   private static final AtomicLong MOVED = new AtomicLong();
 
+  private static int victim(Topology topology) {
+    return topology.size() / 2;
+  }
+
   private static List<Peers> withFault(Topology topology, FaultyPeers.Kind kind, long afterBytes) {
     List<Peers> peers = new ArrayList<>(ThreadPeers.of(topology, 0));
-    peers.set(VICTIM, new FaultyPeers(peers.get(VICTIM), kind, afterBytes));
+    int victim = victim(topology);
+    peers.set(victim, new FaultyPeers(peers.get(victim), kind, afterBytes));
     return peers;
   }
 
@@ -58,52 +74,113 @@ class FaultTest {
 
   @Test
   void aDeathAtAnyPointIsNamedByAllOthers() {
-    Topology apart = Topology.apart(RANKS);
-    Topology twoHosts = Topology.of(List.of(0, 0, 1, 1));
     for (Algorithms a : List.of(Algorithms.GATHER, Algorithms.DIRECT, Algorithms.RING)) {
-      deaths(apart, a);
+      deaths(Topology.apart(RANKS), a);
     }
-    deaths(twoHosts, Algorithms.RING);
+    deaths(Topology.apart(2), Algorithms.EXCHANGE);
+    deaths(Topology.of(List.of(0, 0, 1, 1)), Algorithms.RING);
   }
 
   private static void deaths(Topology topology, Algorithms algorithms) {
-    long total = bytesMoved(topology, algorithms);
-    assertTrue(total > 0);
-    for (int i = 0; i <= 12; i++) {
-      // At the latest the barrier that follows finds the rank gone.
-      long after = total * i / 12;
+    for (long after : momentsOfDeath(bytesMoved(topology, algorithms))) {
       List<Peers> peers = withFault(topology, FaultyPeers.Kind.DEATH, after);
       List<Throwable> outcomes =
           Ranks.outcomes(peers, (rank, p) -> allReduce(p, algorithms, Duration.ofSeconds(20)));
-      for (int r = 0; r < RANKS; r++) {
-        Throwable t = outcomes.get(r);
-        assertNotNull(t, "rank " + r + " after " + after + " of " + total);
-        MillraceException e = (MillraceException) t;
-        assertEquals(Code.UNAVAILABLE, e.code(), e.getMessage());
-        assertTrue(e.getMessage().contains("Rank 2 died"), e.getMessage());
+      assertAllName(victim(topology), outcomes, "after " + after);
+    }
+  }
+
+  /**
+   * Spread over the whole, and around the ends of envelopes and blocks. At the latest the barrier
+   * that follows finds the rank gone.
+   */
+  private static Set<Long> momentsOfDeath(long total) {
+    assertTrue(total > 0);
+    Set<Long> moments = new TreeSet<>();
+    for (int i = 0; i <= 12; i++) {
+      moments.add(total * i / 12);
+    }
+    for (long end : new long[] {Envelope.BYTES, Exchange.BLOCK_BYTES, Relay.BLOCK_BYTES}) {
+      for (long off = -1; off <= 1; off++) {
+        moments.add(Math.min(total, end + off));
+        moments.add(Math.min(total, 2 * end + off));
       }
+    }
+    return moments;
+  }
+
+  private static void assertAllName(int victim, List<Throwable> outcomes, String when) {
+    for (int r = 0; r < outcomes.size(); r++) {
+      Throwable t = outcomes.get(r);
+      assertNotNull(t, "rank " + r + " " + when);
+      MillraceException e = (MillraceException) t;
+      assertEquals(Code.UNAVAILABLE, e.code(), e.getMessage());
+      assertTrue(e.getMessage().contains("Rank " + victim + " died"), e.getMessage());
+    }
+  }
+
+  /** The same between ranks that talk as processes do. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Transport.class,
+      names = {"UNIX", "TCP"})
+  void aDeathOnASocketIsNamedByAllOthers(Transport transport) {
+    deathsOnSockets(transport, Topology.apart(3), Algorithms.GATHER);
+    deathsOnSockets(transport, Topology.apart(3), Algorithms.DIRECT);
+    deathsOnSockets(transport, Topology.apart(3), Algorithms.RING);
+    deathsOnSockets(transport, Topology.apart(2), Algorithms.EXCHANGE);
+  }
+
+  private static void deathsOnSockets(
+      Transport transport, Topology topology, Algorithms algorithms) {
+    long total = bytesMoved(topology, algorithms);
+    for (long after : new long[] {0, Envelope.BYTES, total / 2 + 1, total}) {
+      int victim = victim(topology);
+      List<Throwable> outcomes =
+          Ranks.outcomes(
+              Jobs.settings(topology.size(), transport),
+              (rank, s) -> {
+                try (Rendezvous job = Rendezvous.enter(s.place(), s.terms(), Service::none)) {
+                  job.awaitAll();
+                  try (Peers p =
+                      Connector.connect(
+                              job.member(), job.token(), s.place(), transport, s.terms(), false)
+                          .peers()) {
+                    Peers own =
+                        rank == victim ? new FaultyPeers(p, FaultyPeers.Kind.DEATH, after) : p;
+                    allReduce(own, algorithms, Duration.ofSeconds(20));
+                  }
+                }
+              });
+      assertAllName(victim, outcomes, "over " + transport + " after " + after);
     }
   }
 
   @Test
   void aRankThatStopsIsNamedWhenPatienceEnds() {
-    Topology apart = Topology.apart(RANKS);
     for (Algorithms a : List.of(Algorithms.GATHER, Algorithms.DIRECT, Algorithms.RING)) {
-      long total = bytesMoved(apart, a);
-      List<Peers> peers = withFault(apart, FaultyPeers.Kind.STANDSTILL, total / 3);
-      List<Throwable> outcomes =
-          Ranks.outcomes(
-              peers,
-              (rank, p) ->
-                  // The victim itself must not be the first to lose patience.
-                  allReduce(p, a, Duration.ofMillis(rank == VICTIM ? 20_000 : 300)));
-      String first = null;
-      for (Throwable t : outcomes) {
-        MillraceException e = (MillraceException) t;
-        assertEquals(Code.DEADLINE_EXCEEDED, e.code());
-        first = first == null ? e.getMessage() : first;
-        assertEquals(first, e.getMessage(), "all must report the same first failure");
-      }
+      standstill(Topology.apart(RANKS), a);
+    }
+    standstill(Topology.apart(2), Algorithms.EXCHANGE);
+  }
+
+  private static void standstill(Topology topology, Algorithms algorithms) {
+    long total = bytesMoved(topology, algorithms);
+    List<Peers> peers = withFault(topology, FaultyPeers.Kind.STANDSTILL, total / 3);
+    List<Throwable> outcomes =
+        Ranks.outcomes(
+            peers,
+            (rank, p) ->
+                // The victim itself must not be the first to lose patience.
+                allReduce(
+                    p, algorithms, Duration.ofMillis(rank == victim(topology) ? 20_000 : 300)));
+    String first = null;
+    for (Throwable t : outcomes) {
+      MillraceException e = (MillraceException) t;
+      assertEquals(Code.DEADLINE_EXCEEDED, e.code());
+      first = first == null ? e.getMessage() : first;
+      assertEquals(first, e.getMessage(), "all must report the same first failure");
+      assertTrue(e.getMessage().contains(" bytes"), e.getMessage());
     }
   }
 

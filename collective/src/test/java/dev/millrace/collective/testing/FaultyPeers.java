@@ -8,8 +8,12 @@ import dev.millrace.collective.peers.Island;
 import dev.millrace.collective.peers.Peers;
 import dev.millrace.collective.peers.Topology;
 import java.lang.foreign.MemorySegment;
+import java.util.Random;
 
-/** Peers of a rank to which something happens after it has moved so many bytes. */
+/**
+ * Peers of a rank to which something happens after it has moved so many bytes, or whose streams
+ * break anywhere.
+ */
 public final class FaultyPeers implements Peers {
   /** What happens. */
   public enum Kind {
@@ -22,12 +26,26 @@ public final class FaultyPeers implements Peers {
   private final Peers peers;
   private final Kind kind;
   private final long afterBytes;
+
+  /** Cuts what may move at once; null leaves it whole. */
+  private final Random cuts;
+
   private long moved;
 
   public FaultyPeers(Peers peers, Kind kind, long afterBytes) {
+    this(peers, kind, afterBytes, null);
+  }
+
+  /** Nothing happens but that streams break after any number of bytes. */
+  public FaultyPeers(Peers peers, Random cuts) {
+    this(peers, Kind.DEATH, Long.MAX_VALUE, cuts);
+  }
+
+  private FaultyPeers(Peers peers, Kind kind, long afterBytes, Random cuts) {
     this.peers = peers;
     this.kind = kind;
     this.afterBytes = afterBytes;
+    this.cuts = cuts;
   }
 
   /** Bytes sent and received so far. */
@@ -38,7 +56,8 @@ public final class FaultyPeers implements Peers {
   /** How many of {@code length} bytes may still move. */
   private long allowed(long length) {
     if (moved < afterBytes) {
-      return Math.min(length, afterBytes - moved);
+      long most = Math.min(length, afterBytes - moved);
+      return cuts == null || most == 0 ? most : 1 + cuts.nextLong(Math.min(most, 5_000));
     }
     if (kind == Kind.DEATH) {
       throw peers
