@@ -39,13 +39,22 @@ public final class AllReduceBenchmark {
    */
   public record Settings(
       int ranks, int rounds, double seconds, List<Long> sizes, List<String> ways, boolean bind) {
-    /** Two ranks and six sizes. */
+    /** Two ranks, from what a bias has to what a large model has. */
     public static final Settings DEFAULT =
         new Settings(
             2,
             5,
             .3,
-            List.of(4L << 10, 64L << 10, 1L << 20, 16L << 20, 64L << 20, 256L << 20),
+            List.of(
+                4L << 10,
+                16L << 10,
+                64L << 10,
+                256L << 10,
+                1L << 20,
+                4L << 20,
+                16L << 20,
+                64L << 20,
+                256L << 20),
             List.of("memory", "copied", "unix", "tcp"),
             true);
 
