@@ -227,7 +227,7 @@ public final class LocalSession implements Session {
   }
 
   private void runParts(Plan plan, Step step) {
-    List<Future<?>> others = new ArrayList<>();
+    List<Future<?>> others = plan.parts.size() > 1 ? new ArrayList<>() : List.of();
     for (int i = 1; i < plan.parts.size(); i++) {
       Part p = plan.parts.get(i);
       others.add(otherDevices.submit(() -> StepRun.run(p.graph, step, p.device.resources())));

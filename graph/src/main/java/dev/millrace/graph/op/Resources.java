@@ -37,10 +37,13 @@ public final class Resources {
       String container, String name, Class<T> type, Supplier<T> factory) {
     Resource r;
     synchronized (this) {
-      r =
-          containers
-              .computeIfAbsent(orDefault(container), c -> new HashMap<>())
-              .computeIfAbsent(name, n -> factory.get());
+      Map<String, Resource> c =
+          containers.computeIfAbsent(orDefault(container), k -> new HashMap<>());
+      r = c.get(name);
+      if (r == null) {
+        r = factory.get();
+        c.put(name, r);
+      }
     }
     return cast(r, name, type);
   }

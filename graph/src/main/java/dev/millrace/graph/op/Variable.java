@@ -8,8 +8,9 @@ import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /**
  * A value that lives from step to step. Every change goes through {@link #assign} or one of the
@@ -59,17 +60,17 @@ public final class Variable implements Resources.Resource {
 
   /** Whether it has a value. */
   public boolean isInitialized() {
-    return reading(() -> value != null);
+    return reading(v -> v.value != null);
   }
 
   /** Grows with every change of the value. */
   public long version() {
-    return reading(() -> version);
+    return reading(v -> v.version);
   }
 
   /** The shape of the current value, or null while there is none. */
   public Shape shape() {
-    return reading(() -> value == null ? null : value.shape());
+    return reading(v -> v.value == null ? null : v.value.shape());
   }
 
   /** The current value with a counted reference of the caller's. */
@@ -83,8 +84,7 @@ public final class Variable implements Resources.Resource {
 
   /** The current value like {@link #read}, or null while there is none. */
   public Tensor readOrNull() {
-    return reading(
-        () -> value == null ? null : copiedOnRead ? value.copyCounted() : value.retain());
+    return reading(Variable::taken);
   }
 
   /** Shows the current value, which cannot change meanwhile; it must not be kept. */
@@ -107,79 +107,76 @@ public final class Variable implements Resources.Resource {
    */
   public void assign(Tensor newValue) {
     checkType(newValue);
-    changing(() -> put(newValue));
+    changing(Variable::put, newValue);
   }
 
   /** Gives the variable a value in memory of its own, leaving earlier readers theirs. */
   public void assignCopied(Tensor newValue) {
     checkType(newValue);
-    changing(
-        () -> {
-          if (isShared()) {
-            replace(newValue.copyCounted());
-          } else {
-            put(newValue);
-          }
-        });
+    changing(Variable::putCopied, newValue);
   }
 
   /** Changes the value in place. */
   public void update(Consumer<Tensor> change) {
-    changing(
-        () -> {
-          if (value == null) {
-            throw uninitialized();
-          }
-          change.accept(value);
-        });
+    changing(Variable::changeInPlace, change);
   }
 
   /** Changes the value, in place if nobody holds it, else in a copy that replaces it. */
   public void updateCopied(Consumer<Tensor> change) {
-    changing(() -> changeUnshared(change));
+    changing(Variable::changeUnshared, change);
   }
 
   /** Like {@link #updateCopied}, for changes too small to copy the whole value each time. */
   public void updateRows(Consumer<Tensor> change) {
-    changing(
-        () -> {
-          copiedOnRead = true;
-          changeUnshared(change);
-        });
+    changing(Variable::changeRows, change);
   }
 
   @Override
   public void close() {
-    changing(() -> replace(null));
+    changing(Variable::replace, null);
   }
 
-  private <T> T reading(Supplier<T> body) {
+  /** What {@code body} makes of the variable; it captures nothing, as this is done all the time. */
+  private <T> T reading(Function<Variable, T> body) {
     lock.readLock().lock();
     try {
-      return body.get();
+      return body.apply(this);
     } finally {
       lock.readLock().unlock();
     }
   }
 
-  private void changing(Runnable body) {
+  private <T> void changing(BiConsumer<Variable, T> how, T what) {
     lock.writeLock().lock();
     try {
-      body.run();
+      how.accept(this, what);
       version++;
     } finally {
       lock.writeLock().unlock();
     }
   }
 
-  private void changeUnshared(Consumer<Tensor> change) {
+  private Tensor taken() {
+    return value == null ? null : copiedOnRead ? value.copyCounted() : value.retain();
+  }
+
+  private void changeInPlace(Consumer<Tensor> change) {
     if (value == null) {
       throw uninitialized();
     }
-    if (isShared()) {
+    change.accept(value);
+  }
+
+  private void changeRows(Consumer<Tensor> change) {
+    copiedOnRead = true;
+    changeUnshared(change);
+  }
+
+  private void changeUnshared(Consumer<Tensor> change) {
+    if (value != null && isShared()) {
       replace(value.copyCounted());
     }
-    change.accept(value);
+    changeInPlace(change);
   }
 
   private boolean isShared() {
@@ -191,6 +188,14 @@ public final class Variable implements Resources.Resource {
       MemorySegment.copy(t.data(), 0, value.data(), 0, t.byteSize());
     } else {
       replace(t.copyCounted());
+    }
+  }
+
+  private void putCopied(Tensor t) {
+    if (isShared()) {
+      replace(t.copyCounted());
+    } else {
+      put(t);
     }
   }
 

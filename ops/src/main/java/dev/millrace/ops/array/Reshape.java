@@ -1,10 +1,11 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
 import dev.millrace.tensor.Shape;
@@ -21,7 +22,7 @@ public final class Reshape {
           .input("shape: Tshape")
           .output("output: T")
           .shape(Reshape::infer)
-          .kernel(Reshape::compute)
+          .kernelPerNode(Reshape::kernel)
           .gradient(Reshape::likeInput)
           .build();
 
@@ -118,11 +119,17 @@ public final class Reshape {
     return result;
   }
 
-  private static void compute(KernelContext c) {
-    Shape s = resolve(c.input(0).shape(), dims(c.input(1)));
-    if (!s.isKnown()) {
-      throw MillraceException.invalid("only one dimension of the shape may be -1: %s.", s);
-    }
-    c.output(0, c.input(0).reshaped(s));
+  private static Kernel kernel(Node node) {
+    Node wanted = node.input(1).node();
+    long[] known = wanted.op() == Const.OP ? dims(wanted.tensorAttr("value")) : null;
+    LastShape result = new LastShape((in, dims) -> resolve(in, known));
+    return c -> {
+      Shape in = c.input(0).shape();
+      Shape s = known != null ? result.of(in, in) : resolve(in, dims(c.input(1)));
+      if (!s.isKnown()) {
+        throw MillraceException.invalid("only one dimension of the shape may be -1: %s.", s);
+      }
+      c.output(0, c.input(0).reshaped(s));
+    };
   }
 }

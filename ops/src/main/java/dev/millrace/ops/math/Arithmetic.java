@@ -9,6 +9,7 @@ import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.ops.array.Const;
+import dev.millrace.ops.array.LastShape;
 import dev.millrace.ops.array.OnesLike;
 import dev.millrace.ops.array.Select;
 import dev.millrace.ops.array.ZerosLike;
@@ -294,10 +295,11 @@ public final class Arithmetic {
       return Strings::join;
     }
     Refusal.unless(f.supports(type), node, type);
+    LastShape both = new LastShape(Shape::broadcast);
     return c -> {
       Tensor x = c.input(0);
       Tensor y = c.input(1);
-      Shape s = Shape.broadcast(x.shape(), y.shape());
+      Shape s = both.of(x.shape(), y.shape());
       Elementwise.binary(f, x, y, UnaryGrad.result(c, s));
     };
   }

@@ -8,6 +8,7 @@ import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.ops.array.LastShape;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -95,10 +96,11 @@ public final class MatMul {
     Refusal.unless(supports(type), node, type);
     boolean ta = node.booleanAttr("transpose_a");
     boolean tb = node.booleanAttr("transpose_b");
+    LastShape product = new LastShape((a, b) -> product(a, b, ta, tb));
     return c -> {
       Tensor a = c.input(0);
       Tensor b = c.input(1);
-      Shape s = product(a.shape(), b.shape(), ta, tb);
+      Shape s = product.of(a.shape(), b.shape());
       int k = Math.toIntExact(a.shape().dim(ta ? 0 : 1));
       Tensor y = c.allocate(0, s);
       Gemm.run(

@@ -9,6 +9,7 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.ops.array.Const;
+import dev.millrace.ops.array.LastShape;
 import dev.millrace.ops.array.Range;
 import dev.millrace.ops.array.ShapeOf;
 import dev.millrace.tensor.DType;
@@ -160,14 +161,24 @@ public final class Reduction {
     return Shape.of(java.util.Arrays.copyOf(d, n));
   }
 
+  /** The dimensions that go, if the graph says so already; else null. */
+  private static boolean[] knownAxes(Node node) {
+    Shape in = node.input(0).shape();
+    Node axes = node.input(1).node();
+    return in.hasRank() && axes.op() == Const.OP ? axes(in.rank(), axes.tensorAttr("value")) : null;
+  }
+
   private static Kernel kernel(Node node, Fold f) {
     DType type = node.output(0).dtype();
     Refusal.unless(f.supports(type), node, type);
     boolean keep = node.booleanAttr("keep_dims");
+    boolean[] known = knownAxes(node);
+    LastShape left = new LastShape((in, axes) -> reduced(in, known, keep));
     return c -> {
       Tensor x = c.input(0);
-      boolean[] reduce = axes(x.shape().rank(), c.input(1));
-      Shape s = reduced(x.shape(), reduce, keep);
+      Shape in = x.shape();
+      boolean[] reduce = known != null ? known : axes(in.rank(), c.input(1));
+      Shape s = known != null ? left.of(in, in) : reduced(in, reduce, keep);
       if (s.elements() == x.elements()) {
         // Only dimensions of 1 go: every fold of a single element is that element.
         c.output(0, x.reshaped(s));

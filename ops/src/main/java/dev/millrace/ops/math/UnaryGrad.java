@@ -11,6 +11,7 @@ import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
+import dev.millrace.ops.array.LastShape;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.math.BinaryOp;
@@ -61,8 +62,9 @@ public final class UnaryGrad {
   private static Kernel kernel(Node node, BinaryOp f) {
     DType type = node.input(0).dtype();
     Refusal.unless(f.supports(type), node, type);
+    LastShape both = new LastShape(Shape::mergeWith);
     return c -> {
-      Shape s = c.input(0).shape().mergeWith(c.input(1).shape());
+      Shape s = both.of(c.input(0).shape(), c.input(1).shape());
       Elementwise.binary(f, c.input(0), c.input(1), result(c, s));
     };
   }

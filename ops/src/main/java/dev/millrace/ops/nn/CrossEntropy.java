@@ -135,7 +135,7 @@ public final class CrossEntropy {
     if (s.rank() != 2) {
       throw MillraceException.invalid("logits must be 2-D, but got shape %s", s);
     }
-    if (!labels.shape().equals(s.slice(0, 1))) {
+    if (labels.shape().rank() != 1 || labels.elements() != s.dim(0)) {
       throw MillraceException.invalid(
           "logits and labels must have the same first dimension, got logits shape %s and labels"
               + " shape %s",
@@ -153,7 +153,7 @@ public final class CrossEntropy {
             label, s.dim(1), r, s.dim(0));
       }
     }
-    Tensor loss = c.allocate(0, s.slice(0, 1));
+    Tensor loss = c.allocate(0, labels.shape());
     Softmax.sparseCrossEntropy(x, labels, loss, c.allocateOrReuse(1, 0, s), s.dim(0), s.dim(1));
   }
 

@@ -11,6 +11,7 @@ import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.ops.array.LastShape;
 import dev.millrace.ops.math.MatMul;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -136,6 +137,7 @@ public final class FusedMatMul {
     }
     UnaryOp activation = fused.size() == 2 ? ACTIVATIONS.get(fused.get(1)) : null;
     boolean relu = activation == UnaryOp.RELU;
+    LastShape product = new LastShape((a, b) -> Shape.of(a.dim(ta ? 1 : 0), b.dim(tb ? 0 : 1)));
     return c -> {
       Tensor a = c.input(0);
       Tensor b = c.input(1);
@@ -151,7 +153,7 @@ public final class FusedMatMul {
         throw MillraceException.invalid(
             "shapes do not fit: a is %s, b is %s, bias is %s.", a.shape(), b.shape(), bias.shape());
       }
-      Tensor y = c.allocate(0, Shape.of(m, n));
+      Tensor y = c.allocate(0, product.of(a.shape(), b.shape()));
       Gemm.run(
           type,
           ta,

@@ -11,6 +11,7 @@ import dev.millrace.graph.op.Variable;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.function.Supplier;
 
 /** A reference variable: it lives in the device's resources under its node's or shared name. */
 public final class VariableV2 {
@@ -60,10 +61,9 @@ public final class VariableV2 {
     String shared = node.stringAttr("shared_name");
     String name = shared.isEmpty() ? node.name() : shared;
     DType dtype = node.typeAttr("dtype");
+    Supplier<Variable> factory = () -> new Variable(name, dtype);
     return c -> {
-      Variable v =
-          c.resources()
-              .getOrCreate(container, name, Variable.class, () -> new Variable(name, dtype));
+      Variable v = c.resources().getOrCreate(container, name, Variable.class, factory);
       if (v.dtype() != dtype) {
         throw MillraceException.invalid(
             "Variable '%s' exists on this task with type %s; node '%s' declares %s.",

@@ -8,6 +8,7 @@ import dev.millrace.graph.op.Fusion.Readers;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Variable;
+import dev.millrace.ops.array.LastShape;
 import dev.millrace.ops.math.MatMul;
 import dev.millrace.ops.state.VariableKind;
 import dev.millrace.tensor.DType;
@@ -71,6 +72,7 @@ final class DescentByProduct {
     boolean ta = node.booleanAttr("transpose_a");
     boolean tb = node.booleanAttr("transpose_b");
     DType type = node.typeAttr("T");
+    LastShape product = new LastShape((a, b) -> MatMul.product(a, b, ta, tb));
     return c -> {
       Tensor alpha = c.input(1);
       Tensor a = c.input(2);
@@ -78,7 +80,7 @@ final class DescentByProduct {
       if (!alpha.shape().isScalar()) {
         throw MillraceException.invalid("alpha is not a scalar: %s.", alpha.shape());
       }
-      Shape gradient = MatMul.product(a.shape(), b.shape(), ta, tb);
+      Shape gradient = product.of(a.shape(), b.shape());
       double scale = -alpha.doubleAt(0);
       Variable v = kind.at(c, 0, type);
       kind.update(v, value -> descend(value, a, ta, b, tb, gradient, scale));

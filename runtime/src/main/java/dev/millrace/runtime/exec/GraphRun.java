@@ -12,6 +12,7 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
@@ -47,16 +48,16 @@ abstract class GraphRun implements KernelContext {
   /** How long the present wait must last before it is spoken of. */
   private long reportAfterNanos;
 
-  /** Values of references read for the current kernel, released when it is done. */
-  private Tensor[] dereferenced = new Tensor[4];
+  /** Values of references read for the current kernel, released when it is done; null at first. */
+  private Tensor[] dereferenced;
 
   private int dereferencedCount;
 
   /** Asynchronous executions started and not taken up. */
   int outstanding;
 
-  /** Asynchronous executions that have completed and wait to be taken up. */
-  private final ArrayDeque<AsyncRun> completed = new ArrayDeque<>();
+  /** Asynchronous executions that have completed and wait to be taken up; null at first. */
+  private ArrayDeque<AsyncRun> completed;
 
   volatile boolean anyCompleted;
 
@@ -159,7 +160,10 @@ abstract class GraphRun implements KernelContext {
 
   /** Called by an asynchronous execution that has completed on another thread or later. */
   void complete(AsyncRun run) {
-    synchronized (completed) {
+    synchronized (this) {
+      if (completed == null) {
+        completed = new ArrayDeque<>(4);
+      }
       completed.add(run);
       anyCompleted = true;
     }
@@ -169,7 +173,7 @@ abstract class GraphRun implements KernelContext {
   final void takeCompleted() {
     while (true) {
       AsyncRun run;
-      synchronized (completed) {
+      synchronized (this) {
         run = completed.poll();
         if (run == null) {
           anyCompleted = false;
@@ -247,8 +251,10 @@ abstract class GraphRun implements KernelContext {
       throw new IllegalStateException("input " + i + " of " + node() + " is dead");
     }
     Tensor t = ((Variable) v).read();
-    if (dereferencedCount == dereferenced.length) {
-      dereferenced = java.util.Arrays.copyOf(dereferenced, dereferencedCount * 2);
+    if (dereferenced == null) {
+      dereferenced = new Tensor[4];
+    } else if (dereferencedCount == dereferenced.length) {
+      dereferenced = Arrays.copyOf(dereferenced, dereferencedCount * 2);
     }
     dereferenced[dereferencedCount++] = t;
     return t;
@@ -349,9 +355,13 @@ abstract class GraphRun implements KernelContext {
     cleanups.add(cleanup);
   }
 
-  final synchronized void cleanUp() {
-    if (cleanups != null) {
-      cleanups.forEach(Runnable::run);
+  final void cleanUp() {
+    List<Runnable> due;
+    synchronized (this) {
+      due = cleanups;
+    }
+    if (due != null) {
+      due.forEach(Runnable::run);
     }
   }
 }
