@@ -20,6 +20,9 @@ public final class ListCases extends CaseTable {
     sums();
     branchesOfOne();
     optionals();
+    stacksDifferentiated();
+    itemsDifferentiated();
+    scattersDifferentiated();
   }
 
   private static void shape(GraphWriter g) {
@@ -133,6 +136,83 @@ public final class ListCases extends CaseTable {
     g.add("y", "TensorListStack", FLOATS, "sum", "two");
     g.add("z", "TensorListStack", FLOATS, "zeros", "two");
     s.fetch(Map.of("x:0", floats(3, 2)), "y", "z");
+  }
+
+  private static final Map<String, Object> DOUBLES = Map.of("element_dtype", DType.DOUBLE);
+
+  private void stacksDifferentiated() {
+    Scenario s = scenario("TensorListPushBack, TensorListPopBack and TensorListStack, by x");
+    GraphWriter g = s.graph();
+    shape(g);
+    g.placeholder("x", DType.DOUBLE, Shape.of(2));
+    g.add("empty", "EmptyTensorList", DOUBLES, "two", "unlimited");
+    g.add("square", "Square", Map.of(), "x");
+    g.add("exp", "Exp", Map.of(), "x");
+    g.add("one", "TensorListPushBack", DOUBLES, "empty", "square");
+    g.add("both", "TensorListPushBack", DOUBLES, "one", "exp");
+    g.add("all", "TensorListStack", DOUBLES, "both", "two");
+    g.add("cube", "Mul", Map.of(), "all", "x");
+    g.add("pop", "TensorListPopBack", DOUBLES, "both", "two");
+    g.add("rest", "TensorListStack", DOUBLES, "pop:0", "two");
+    g.add("again", "TensorListPopBack", DOUBLES, "pop:0", "two");
+    g.add("product", "Mul", Map.of(), "pop:1", "again:1");
+    Map<String, Tensor> feeds = Map.of("x:0", doubles(2));
+    for (String y : List.of("cube:0", "pop:1", "rest:0", "again:1", "product:0")) {
+      s.differentiate(y, "x:0", feeds);
+    }
+  }
+
+  private void itemsDifferentiated() {
+    Scenario s = scenario("TensorListSetItem, TensorListGetItem and TensorListResize, by x");
+    GraphWriter g = s.graph();
+    shape(g);
+    g.placeholder("x", DType.DOUBLE, Shape.of(3, 2));
+    g.placeholder("row", DType.DOUBLE, Shape.of(2));
+    g.constant("zero", Tensor.scalar(0));
+    g.constant("one", Tensor.scalar(1));
+    g.constant("four", Tensor.scalar(4));
+    g.add("list", "TensorListFromTensor", DOUBLES, "x", "two");
+    g.add("squared", "Square", Map.of(), "row");
+    g.add("set", "TensorListSetItem", DOUBLES, "list", "one", "squared");
+    Map<String, Object> growing =
+        Map.of("element_dtype", DType.DOUBLE, "resize_if_index_out_of_bounds", true);
+    g.add("grown", "TensorListSetItem", growing, "list", "four", "squared");
+    g.add("shorter", "TensorListResize", Map.of(), "set", "one");
+    g.add("longer", "TensorListResize", Map.of(), "set", "four");
+    g.add("first", "TensorListGetItem", DOUBLES, "set", "zero", "two");
+    g.add("second", "TensorListGetItem", DOUBLES, "set", "one", "any");
+    g.add("item", "Mul", Map.of(), "first", "second");
+    for (String list : List.of("list", "set", "grown", "shorter", "longer")) {
+      g.add(list + "/all", "TensorListStack", DOUBLES, list, "two");
+      g.add(list + "/y", "Square", Map.of(), list + "/all");
+    }
+    Map<String, Tensor> feeds = Map.of("x:0", doubles(3, 2), "row:0", doubles(2));
+    for (String y : List.of("list/y", "set/y", "grown/y", "shorter/y", "longer/y", "item")) {
+      s.differentiate(y + ":0", "x:0", feeds);
+      if (!y.equals("list/y")) {
+        s.differentiate(y + ":0", "row:0", feeds);
+      }
+    }
+  }
+
+  private void scattersDifferentiated() {
+    Scenario s = scenario("TensorListScatterV2 and TensorListGather, by x");
+    GraphWriter g = s.graph();
+    shape(g);
+    g.placeholder("x", DType.DOUBLE, Shape.of(-1, 2));
+    g.constant("there", Tensor.vector(3, 1));
+    g.constant("here", Tensor.vector(1, 0));
+    g.constant("n", Tensor.scalar(5));
+    g.add("list", "TensorListScatterV2", DOUBLES, "x", "there", "two", "n");
+    g.add("exp", "Exp", Map.of(), "x");
+    g.add("more", "TensorListScatterIntoExistingList", DOUBLES, "list", "exp", "here");
+    // One of them twice.
+    g.constant("back", Tensor.vector(1, 0, 3, 1));
+    for (String list : List.of("list", "more")) {
+      g.add(list + "/some", "TensorListGather", DOUBLES, list, "back", "two");
+      g.add(list + "/y", "Square", Map.of(), list + "/some");
+      s.differentiate(list + "/y:0", "x:0", Map.of("x:0", doubles(2, 2)));
+    }
   }
 
   /** Two lists made of one differ; neither sees what is done to the other. */

@@ -1,7 +1,6 @@
 package dev.millrace.ops.list;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
@@ -14,9 +13,6 @@ import java.util.List;
 
 /** The ops on {@link TensorList}s, of which the loops of TensorFlow 2 keep their values. */
 final class TensorListOps {
-  private static final Gradient NONE =
-      Gradient.undefined("gradients of lists are not defined here; whoever wrote them adds theirs");
-
   static final Op EMPTY =
       define("EmptyTensorList", true)
           .input("element_shape: shape_type")
@@ -26,6 +22,7 @@ final class TensorListOps {
           .kernel(
               c ->
                   c.output(0, new TensorList(type(c), shape(c, 0), c.input(1).intValue()).tensor()))
+          .noGradient("it depends on no element")
           .build();
 
   static final Op RESERVE =
@@ -45,6 +42,7 @@ final class TensorListOps {
                 list.resize(n);
                 c.output(0, list.tensor());
               })
+          .noGradient("it depends on no element")
           .build();
 
   static final Op FROM_TENSOR =
@@ -67,6 +65,7 @@ final class TensorListOps {
                   setRow(list, i, t, i);
                 }
               })
+          .gradient(ListGradients::ofFromTensor)
           .build();
 
   static final Op PUSH_BACK =
@@ -85,6 +84,7 @@ final class TensorListOps {
                 }
                 list.push(c.input(1));
               })
+          .gradient(ListGradients::ofPushBack)
           .build();
 
   static final Op POP_BACK =
@@ -99,6 +99,7 @@ final class TensorListOps {
                 TensorList.at(c, 0, type(c));
                 c.output(1, TensorList.changed(c, 0, 0).pop(shape(c, 1)));
               })
+          .gradient(ListGradients::ofPopBack)
           .build();
 
   static final Op SET_ITEM =
@@ -121,6 +122,7 @@ final class TensorListOps {
                   list.set(index, c.input(2));
                 };
               })
+          .gradient(ListGradients::ofSetItem)
           .build();
 
   static final Op GET_ITEM =
@@ -137,7 +139,7 @@ final class TensorListOps {
                 TensorList list = TensorList.at(c, 0, type(c));
                 c.output(0, list.get(c.input(1).intValue(), shape(c, 2)));
               })
-          .gradient(NONE)
+          .gradient(ListGradients::ofGetItem)
           .build();
 
   static final Op STACK =
@@ -168,6 +170,7 @@ final class TensorListOps {
                   join(c, list, all, shape(c, 1));
                 };
               })
+          .gradient(ListGradients::ofStack)
           .build();
 
   static final Op GATHER =
@@ -183,6 +186,7 @@ final class TensorListOps {
                 return List.of(s.hasRank() ? Shape.of(indices.dim(0)).concat(s) : Shape.unknown());
               })
           .kernel(c -> join(c, TensorList.at(c, 0, type(c)), c.input(1).toInts(), shape(c, 2)))
+          .gradient(ListGradients::ofGather)
           .build();
 
   static final Op SCATTER =
@@ -201,6 +205,7 @@ final class TensorListOps {
                 list.resize(Math.max(n, 0));
                 scatter(list, c.input(0), c.input(1), n < 0);
               })
+          .gradient(ListGradients::ofScatter)
           .build();
 
   static final Op SCATTER_INTO =
@@ -211,6 +216,7 @@ final class TensorListOps {
           .output("output_handle: variant")
           .shape(Shapes.scalar())
           .kernel(c -> scatter(TensorList.changed(c, 0, 0), c.input(1), c.input(2), true))
+          .gradient(ListGradients::ofScatterInto)
           .build();
 
   static final Op RESIZE =
@@ -228,7 +234,7 @@ final class TensorListOps {
                 }
                 TensorList.changed(c, 0, 0).resize(size);
               })
-          .gradient(NONE)
+          .gradient(ListGradients::ofResize)
           .build();
 
   static final Op LENGTH =
@@ -278,7 +284,7 @@ final class TensorListOps {
   private TensorListOps() {}
 
   private static Op.Builder define(String name, boolean hasShapeType) {
-    Op.Builder b = Op.define(name).attr("element_dtype: type").gradient(NONE);
+    Op.Builder b = Op.define(name).attr("element_dtype: type");
     return hasShapeType ? b.attr("shape_type: {int32, int64}") : b;
   }
 
