@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.NodeBuilder;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
@@ -178,6 +179,111 @@ class CollectiveOpsTest {
         assertEquals(Shape.of(4, 2), r.shape());
         assertArrayEquals(new float[] {0, .5f, 1, 1.5f, 2, 2.5f, 3, 3.5f}, r.toFloats());
         r.close();
+      }
+    }
+  }
+
+  @Test
+  void inAnExchangeOfAllEveryDeviceGetsItsRowOfEach() {
+    Graph g = StandardOps.newGraph();
+    List<Output> exchanged = new ArrayList<>();
+    for (int d = 0; d < DEVICES.size(); d++) {
+      Scope s = on(g, DEVICES.get(d));
+      float[] rows = new float[8];
+      for (int i = 0; i < rows.length; i++) {
+        rows[i] = 10 * d + i / 2 + (i % 2) * .5f;
+      }
+      exchanged.add(
+          byInputs(s, s.node("CollectiveAllToAllV2"), Tensor.of(Shape.of(4, 2), rows), 71)
+              .add()
+              .output());
+    }
+    try (Session session = session(g, 1)) {
+      for (int step = 0; step < 2; step++) {
+        List<Tensor> got = session.run(Map.of(), exchanged, List.of());
+        for (int d = 0; d < got.size(); d++) {
+          float[] rows = new float[8];
+          for (int from = 0; from < 4; from++) {
+            rows[2 * from] = 10 * from + d;
+            rows[2 * from + 1] = 10 * from + d + .5f;
+          }
+          assertArrayEquals(rows, got.get(d).toFloats(), "device " + d);
+          got.get(d).close();
+        }
+      }
+    }
+  }
+
+  @Test
+  void aScatteredReductionGivesEachDeviceItsPartOfTheSum() {
+    Graph g = StandardOps.newGraph();
+    List<Output> parts = new ArrayList<>();
+    for (int d = 0; d < DEVICES.size(); d++) {
+      Scope s = on(g, DEVICES.get(d));
+      float[] own = new float[8];
+      for (int i = 0; i < own.length; i++) {
+        own[i] = (d + 1) * (i + 1);
+      }
+      parts.add(
+          byInputs(s, s.node("CollectiveReduceScatterV2"), Tensor.vector(own), 72)
+              .attr("merge_op", "Add")
+              .attr("final_op", "Id")
+              .add()
+              .output());
+    }
+    try (Session session = session(g, 0)) {
+      List<Tensor> got = session.run(Map.of(), parts, List.of());
+      for (int d = 0; d < got.size(); d++) {
+        assertArrayEquals(new float[] {10 * (2 * d + 1), 10 * (2 * d + 2)}, got.get(d).toFloats());
+        got.get(d).close();
+      }
+    }
+  }
+
+  private static NodeBuilder byInputs(Scope s, NodeBuilder b, Tensor own, int groupKey) {
+    return b.input(Const.of(s, own))
+        .input(Const.of(s, 4))
+        .input(Const.of(s, groupKey))
+        .input(Const.of(s, 1))
+        .inputs(List.of());
+  }
+
+  @Test
+  void aCommunicatorServesReductionsOfManySteps() {
+    Graph g = StandardOps.newGraph();
+    List<Output> sums = new ArrayList<>();
+    List<Output> handles = new ArrayList<>();
+    List<Output> groups = new ArrayList<>();
+    for (int d = 0; d < DEVICES.size(); d++) {
+      Scope s = on(g, DEVICES.get(d));
+      groups.add(
+          s.node("CollectiveInitializeCommunicator")
+              .input(Const.of(s, 73))
+              .input(Const.of(s, d))
+              .input(Const.of(s, 4))
+              .add()
+              .output());
+      handles.add(Placeholder.of(s, DType.RESOURCE, Shape.scalar()));
+      sums.add(
+          s.node("CollectiveReduceV3")
+              .input(Const.of(s, Tensor.vector(d + 1f, 2f)))
+              .input(handles.get(d))
+              .input(Const.of(s, Tensor.of(Shape.of(0, 0), new int[0])))
+              .attr("reduction", "Add")
+              .add()
+              .output());
+    }
+    try (Session session = session(g, 2)) {
+      Map<Output, Tensor> feeds = new java.util.HashMap<>();
+      List<Tensor> made = session.run(Map.of(), groups, List.of());
+      for (int d = 0; d < DEVICES.size(); d++) {
+        feeds.put(handles.get(d), made.get(d));
+      }
+      for (int step = 0; step < 3; step++) {
+        for (Tensor r : session.run(feeds, sums, List.of())) {
+          assertArrayEquals(new float[] {10, 8}, r.toFloats());
+          r.close();
+        }
       }
     }
   }

@@ -80,6 +80,15 @@ class MixedCollectivesTest {
             .attr("shape", Shape.of(18))
             .add()
             .output());
+    fetches.add(
+        s.node("CollectiveAllToAllV2")
+            .input(Const.of(s, own(w, 6).reshaped(Shape.of(WORKERS, 2))))
+            .input(Const.of(s, WORKERS))
+            .input(Const.of(s, 9))
+            .input(Const.of(s, instance++))
+            .inputs(List.of())
+            .add()
+            .output());
     for (int source = 0; source < WORKERS; source++) {
       fetches.add(
           keys(
@@ -117,7 +126,7 @@ class MixedCollectivesTest {
     return Tensor.vector(v);
   }
 
-  private static void check(List<Tensor> got) {
+  private static void check(int worker, List<Tensor> got) {
     int at = 0;
     for (int size : new int[] {1, 50, 1000, 100_003}) {
       float[] mean = new float[size];
@@ -137,6 +146,11 @@ class MixedCollectivesTest {
     }
     assertArrayEquals(product, got.get(at++).toFloats(), 4096);
     assertArrayEquals(all, got.get(at++).toFloats());
+    float[] rows = new float[6];
+    for (int i = 0; i < 6; i++) {
+      rows[i] = value(i / 2, 2 * worker + i % 2);
+    }
+    assertArrayEquals(rows, got.get(at++).toFloats());
     for (int source = 0; source < WORKERS; source++) {
       assertArrayEquals(own(source, 6).toFloats(), got.get(at++).toFloats());
     }
@@ -160,6 +174,7 @@ class MixedCollectivesTest {
       try {
         CompletionService<Void> workers = new ExecutorCompletionService<>(threads);
         for (int w = 0; w < WORKERS; w++) {
+          int worker = w;
           Program p = program(w);
           ConfigProto alone = config.clone().addDeviceFilters("/job:worker/task:" + w).build();
           Callable<Void> work;
@@ -170,7 +185,7 @@ class MixedCollectivesTest {
                 Server.startLedBy(
                     leaderName, spec, new TaskId("worker", w), StandardOps.registry());
             ours.add(server);
-            work = () -> workInMillrace(p, server.target(), alone);
+            work = () -> workInMillrace(worker, p, server.target(), alone);
           }
           workers.submit(work);
         }
@@ -188,11 +203,11 @@ class MixedCollectivesTest {
     }
   }
 
-  private static Void workInMillrace(Program p, String target, ConfigProto config) {
+  private static Void workInMillrace(int worker, Program p, String target, ConfigProto config) {
     try (Session session = new ClusterSession(p.graph, target, config)) {
       for (int step = 0; step < STEPS; step++) {
         List<Tensor> got = session.run(Map.of(), p.fetches, List.of());
-        check(got);
+        check(worker, got);
         got.forEach(Tensor::close);
       }
     }
@@ -204,7 +219,9 @@ class MixedCollectivesTest {
         RealTensorFlow.of(
             GraphCodec.encode(p.graph), SessionOptions.at(target).withConfig(config))) {
       for (int step = 0; step < STEPS; step++) {
-        check(session.run(Map.of(), p.fetches.stream().map(Output::name).toList(), List.of()));
+        check(
+            FOREIGN,
+            session.run(Map.of(), p.fetches.stream().map(Output::name).toList(), List.of()));
       }
     }
     return null;

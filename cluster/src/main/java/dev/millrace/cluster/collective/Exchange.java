@@ -57,8 +57,9 @@ final class Exchange implements AutoCloseable {
     return group.rank(part.device());
   }
 
+  /** The name of a piece among all of the step; TensorFlow puts nothing before {@code piece}. */
   private String key(String piece) {
-    return part.groupKey() + ":" + part.instanceKey() + ":" + part.frame() + ":" + piece;
+    return part.groupKey() + ":" + part.instanceKey() + ":" + part.frame() + piece;
   }
 
   /** Offers a piece to whoever asks for it by this name. */

@@ -148,7 +148,7 @@ final class Rings {
             chunks.bytes(chunk) == 0
                 ? null
                 : exchange.fetch(
-                    pass + ":" + chunk + ":" + before,
+                    ":" + pass + ":" + chunk + ":" + before,
                     orders.get(ring)[before],
                     chunks.bytes(chunk)));
       }
@@ -158,7 +158,7 @@ final class Rings {
       for (int ring = 0; ring < orders.size(); ring++) {
         int chunk = index(places.get(ring) + pass - step, ring);
         if (chunks.bytes(chunk) > 0) {
-          exchange.offer(pass + ":" + chunk + ":" + places.get(ring), chunks.get(chunk));
+          exchange.offer(":" + pass + ":" + chunk + ":" + places.get(ring), chunks.get(chunk));
         }
       }
       for (int ring = 0; ring < orders.size(); ring++) {

@@ -15,6 +15,7 @@ import dev.millrace.proto.GetStepSequenceRequest;
 import dev.millrace.proto.GetStepSequenceResponse;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.TensorCodec;
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -78,6 +79,9 @@ public final class TaskCollectives {
     Patience patience = new Patience(part.name() + " on " + part.device(), part.timeout());
     try {
       Group group = group(part, work, patience, cancellation);
+      if (work instanceof Collectives.Join) {
+        return;
+      }
       int source = source(part, work, value, patience, cancellation);
       try (Exchange exchange =
           new Exchange(stepId, part, group, buffers, peers, patience, cancellation)) {
@@ -86,6 +90,14 @@ public final class TaskCollectives {
               new Rings(exchange, Rings.offsets(r, group, value.byteSize())).reduce(value, r);
           case Collectives.Gather g -> new Rings(exchange, List.of(0)).gather(value, g.own());
           case Collectives.Broadcast b -> new Tree(exchange, source).broadcast(value);
+          case Collectives.AllToAll a -> new AllToAll(exchange).run(value, a.own());
+          case Collectives.ReduceScatter r -> {
+            new Rings(exchange, Rings.offsets(r.how(), group, r.whole().byteSize()))
+                .reduce(r.whole(), r.how());
+            long bytes = value.byteSize();
+            MemorySegment.copy(r.whole().data(), exchange.rank() * bytes, value.data(), 0, bytes);
+          }
+          case Collectives.Join j -> throw new IllegalStateException("it has been done");
         }
       }
     } catch (MillraceException e) {
@@ -106,6 +118,9 @@ public final class TaskCollectives {
       case Collectives.Reduce r -> 0;
       case Collectives.Broadcast b -> 1;
       case Collectives.Gather g -> 2;
+      case Collectives.AllToAll a -> 4;
+      case Collectives.ReduceScatter r -> 5;
+      case Collectives.Join j -> 0;
     };
   }
 
@@ -166,7 +181,7 @@ public final class TaskCollectives {
     switch (work) {
       case Collectives.Reduce r -> request.addAllSubdivOffset(r.rings());
       case Collectives.Broadcast b -> request.addSubdivOffset(0).setIsSource(b.isSource());
-      case Collectives.Gather g -> {}
+      default -> {}
     }
     CompleteInstanceRequest told = request.build();
     InstanceId id = new InstanceId(part.groupKey(), part.instanceKey());

@@ -58,11 +58,11 @@ final class Tree {
       if (place != source) {
         int from = parent(place, source);
         exchange
-            .fetch(level + ":" + from + ":" + place, ranks.get(from), value.byteSize())
+            .fetch(":" + level + ":" + from + ":" + place, ranks.get(from), value.byteSize())
             .into(value.data());
       }
       for (int to : children(place, source, ranks.size())) {
-        exchange.offer(level + ":" + place + ":" + to, value.data());
+        exchange.offer(":" + level + ":" + place + ":" + to, value.data());
       }
     }
     exchange.awaitTaken();

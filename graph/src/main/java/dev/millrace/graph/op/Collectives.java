@@ -56,6 +56,20 @@ public interface Collectives {
   /** Every device's value becomes all devices' {@code own}, in the order of their ranks. */
   record Gather(Tensor own) implements Work {}
 
+  /**
+   * Every device's value becomes its part of the reduction of all devices' {@code whole}, in which
+   * every rank has a part, one after the other. {@code whole} is worked on in place.
+   */
+  record ReduceScatter(Reduce how, Tensor whole) implements Work {}
+
+  /**
+   * Row {@code i} of a device's {@code own} becomes row {@code r} of rank i's value, r its rank.
+   */
+  record AllToAll(Tensor own) implements Work {}
+
+  /** Nothing but to wait until all devices of the group are there; there is no value. */
+  record Join() implements Work {}
+
   /** Every device's value becomes that of the one source. */
   record Broadcast(boolean isSource) implements Work {}
 
@@ -63,7 +77,8 @@ public interface Collectives {
    * Does one device's part and returns when its value is final and nobody needs it any more. May
    * take as long as the slowest device of the group; ends soon after {@code cancellation}.
    *
-   * @param value this device's, worked on in place; the source of a broadcast is only read
+   * @param value this device's, worked on in place; the source of a broadcast is only read; null
+   *     for {@link Join}
    */
   void run(Part part, Work work, Tensor value, Cancellation cancellation);
 }

@@ -3,6 +3,7 @@ package dev.millrace.interop.conformance;
 import dev.millrace.base.Code;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
 import java.util.List;
 
 /**
@@ -44,6 +45,47 @@ public final class CollectiveCases extends CaseTable {
         .with("Nordering_token", 0)
         .noGradient()
         .fails(Code.INVALID_ARGUMENT);
+    // A session of one process does not do it; MixedCollectivesTest has it done by several.
+    op("CollectiveAllToAllV2", floats(1, 3), scalar(0), scalar(4), scalar(1))
+        .with("Nordering_token", 0)
+        .noGradient()
+        .fails(Code.INVALID_ARGUMENT);
+    groups();
+    communicator();
+  }
+
+  private void groups() {
+    Tensor groups = Tensor.of(Shape.of(2, 2), 0, 2, 3, 1);
+    for (int device = 0; device < 4; device++) {
+      op("CollectiveAssignGroupV2", groups, scalar(device), scalar(7));
+    }
+    op("CollectiveAssignGroupV2", Tensor.of(Shape.of(1, 1), 0), scalar(0), scalar(-3));
+    for (OpCase wrong :
+        List.of(
+            op("CollectiveAssignGroupV2", groups, scalar(4), scalar(7)),
+            op("CollectiveAssignGroupV2", groups, scalar(1), scalar(-1)),
+            op("CollectiveAssignGroupV2", ints(0, 1), scalar(0), scalar(7)),
+            op("CollectiveAssignGroupV2", groups, ints(0, 1), scalar(7)),
+            op(
+                "CollectiveAssignGroupV2",
+                Tensor.of(Shape.of(0, 2), new int[0]),
+                scalar(0),
+                scalar(7)),
+            op("CollectiveAssignGroupV2", Tensor.of(Shape.of(1, 2), 5, 0), scalar(0), scalar(7)))) {
+      wrong.fails(Code.INVALID_ARGUMENT);
+    }
+  }
+
+  /** In a session TensorFlow refuses what is wrong; at what is right its process ends. */
+  private void communicator() {
+    for (OpCase wrong :
+        List.of(
+            op("CollectiveInitializeCommunicator", scalar(31), scalar(0), scalar(0)),
+            op("CollectiveInitializeCommunicator", scalar(31), scalar(1), scalar(1)),
+            op("CollectiveInitializeCommunicator", scalar(31), scalar(-1), scalar(1)),
+            op("CollectiveInitializeCommunicator", ints(1, 2), scalar(0), scalar(1)))) {
+      wrong.fails(Code.INVALID_ARGUMENT);
+    }
   }
 
   private static OpCase keys(OpCase c) {

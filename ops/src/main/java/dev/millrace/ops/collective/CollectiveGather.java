@@ -30,12 +30,10 @@ public final class CollectiveGather {
           .build();
 
   public static final Op V2 =
-      Membership.BY_INPUTS
-          .keys(Membership.BY_INPUTS.define("CollectiveGather").attr(T).input("input: T"))
-          .attr("Nordering_token: int >= 0 = 0")
-          .input("ordering_token: Nordering_token * resource")
+      Membership.ordered(
+              Membership.BY_INPUTS.keys(
+                  Membership.BY_INPUTS.define("CollectiveGather").attr(T).input("input: T")))
           .output("data: T")
-          .attr("is_stateless: bool = false")
           .shape(
               c -> {
                 Shape s = c.input(0);

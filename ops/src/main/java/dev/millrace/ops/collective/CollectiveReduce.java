@@ -6,6 +6,7 @@ import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.Collectives;
 import dev.millrace.graph.op.Collectives.Merge;
 import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.ops.waiting.Background;
@@ -17,9 +18,9 @@ import java.util.Locale;
 
 /** The reduction of a group's tensors, equal in shape and type, given to all of the group. */
 public final class CollectiveReduce {
-  private static final String T = "T: {bfloat16, float, half, double, int32, int64}";
-  private static final String MERGE = "merge_op: {'Min', 'Max', 'Mul', 'Add'}";
-  private static final String FINAL = "final_op: {'Id', 'Div'}";
+  static final String T = "T: {bfloat16, float, half, double, int32, int64}";
+  static final String MERGE = "merge_op: {'Min', 'Max', 'Mul', 'Add'}";
+  static final String FINAL = "final_op: {'Id', 'Div'}";
 
   public static final Op OP =
       Membership.BY_ATTRIBUTES
@@ -38,14 +39,12 @@ public final class CollectiveReduce {
           .build();
 
   public static final Op V2 =
-      Membership.BY_INPUTS
-          .keys(Membership.BY_INPUTS.define("CollectiveReduce").attr(T).input("input: T"))
-          .attr("Nordering_token: int >= 0 = 0")
-          .input("ordering_token: Nordering_token * resource")
+      Membership.ordered(
+              Membership.BY_INPUTS.keys(
+                  Membership.BY_INPUTS.define("CollectiveReduce").attr(T).input("input: T")))
           .output("data: T")
           .attr(MERGE)
           .attr(FINAL)
-          .attr("is_stateless: bool = false")
           .attr("max_subdivs_per_device: int = -1")
           .shape(Shapes.like(0))
           .asyncKernel(node -> Background.of(kernel(node, Membership.BY_INPUTS)))
@@ -75,7 +74,6 @@ public final class CollectiveReduce {
 
   private static Kernel kernel(Node node, Membership membership) {
     String merge = node.stringAttr("merge_op");
-    boolean divides = node.stringAttr("final_op").equals("Div");
     String what =
         "Reduce"
             + (membership == Membership.BY_INPUTS ? "V2" : "")
@@ -84,29 +82,47 @@ public final class CollectiveReduce {
             + ","
             + node.stringAttr("final_op")
             + ")";
-    List<Integer> rings = new ArrayList<>();
-    int ringsPerDevice = 0;
-    if (membership == Membership.BY_ATTRIBUTES) {
-      for (long offset : node.longsAttr("subdiv_offsets")) {
-        rings.add((int) offset);
-      }
-    } else {
-      ringsPerDevice = node.intAttr("max_subdivs_per_device");
-    }
     Collectives.Work work =
-        new Collectives.Reduce(
-            Merge.valueOf(merge.toUpperCase(Locale.ROOT)),
-            divides,
-            List.copyOf(rings),
-            ringsPerDevice);
+        membership == Membership.BY_ATTRIBUTES ? byAttributes(node) : byInputs(node);
     return c -> {
       Collectives.Part part = membership.part(c, what, 1);
-      Tensor in = c.input(0);
-      Tensor value = c.allocateOrReuse(0, 0, in.shape());
-      if (value.buffer() != in.buffer()) {
-        MemorySegment.copy(in.data(), 0, value.data(), 0, in.byteSize());
-      }
-      Membership.run(c, part, work, value);
+      Membership.run(c, part, work, ownCopy(c));
     };
+  }
+
+  private static Collectives.Reduce byAttributes(Node node) {
+    List<Integer> rings = new ArrayList<>();
+    for (long offset : node.longsAttr("subdiv_offsets")) {
+      rings.add((int) offset);
+    }
+    return new Collectives.Reduce(
+        merge(node.stringAttr("merge_op")), divides(node), List.copyOf(rings), 0);
+  }
+
+  /** The reduction that the attributes of version 2 tell of. */
+  static Collectives.Reduce byInputs(Node node) {
+    return new Collectives.Reduce(
+        merge(node.stringAttr("merge_op")),
+        divides(node),
+        List.of(),
+        node.intAttr("max_subdivs_per_device"));
+  }
+
+  static Merge merge(String name) {
+    return Merge.valueOf(name.toUpperCase(Locale.ROOT));
+  }
+
+  private static boolean divides(Node node) {
+    return node.stringAttr("final_op").equals("Div");
+  }
+
+  /** Output 0 with what input 0 holds, to be reduced in place. */
+  static Tensor ownCopy(KernelContext c) {
+    Tensor in = c.input(0);
+    Tensor value = c.allocateOrReuse(0, 0, in.shape());
+    if (value.buffer() != in.buffer()) {
+      MemorySegment.copy(in.data(), 0, value.data(), 0, in.byteSize());
+    }
+    return value;
   }
 }

@@ -14,6 +14,10 @@ enum Membership {
   BY_ATTRIBUTES(""),
   BY_INPUTS("V2");
 
+  /** Why collective ops have no gradients. */
+  static final String AFTERWARDS =
+      "gradients are reduced after they are computed, not through the reduction";
+
   private final String suffix;
 
   Membership(String suffix) {
@@ -26,7 +30,7 @@ enum Membership {
         .stateful()
         .attr("communication_hint: string = 'auto'")
         .attr("timeout_seconds: float = 0")
-        .noGradient("gradients are reduced after they are computed, not through the reduction");
+        .noGradient(AFTERWARDS);
   }
 
   /** Adds the keys to the signature; in version 2 they come after the inputs defined so far. */
@@ -39,14 +43,18 @@ enum Membership {
     };
   }
 
+  /** Adds what most ops of version 2 take and give nothing for; it is not needed here. */
+  static Op.Builder ordered(Op.Builder b) {
+    return b.attr("Nordering_token: int >= 0 = 0")
+        .input("ordering_token: Nordering_token * resource")
+        .attr("is_stateless: bool = false");
+  }
+
   /** A node's part in this execution; {@code firstKey} is the input with the group's size. */
   Collectives.Part part(KernelContext c, String what, int firstKey) {
     Node node = c.node();
     boolean byInputs = this == BY_INPUTS;
-    int size = byInputs ? scalar(c, firstKey, "group_size") : node.intAttr("group_size");
-    if (size <= 0) {
-      throw MillraceException.invalid("group_size must be positive integer but got %d", size);
-    }
+    int size = byInputs ? size(c, firstKey) : positive(node.intAttr("group_size"));
     return new Collectives.Part(
         node.name() + ": " + what,
         node.device(),
@@ -54,10 +62,27 @@ enum Membership {
         size,
         byInputs ? scalar(c, firstKey + 2, "instance_key") : node.intAttr("instance_key"),
         c.frameAndIteration(),
-        Duration.ofMillis((long) (node.floatAttr("timeout_seconds") * 1000)));
+        timeout(node));
   }
 
-  private static int scalar(KernelContext c, int i, String name) {
+  /** The time a node's part may take; zero if it has no limit of its own. */
+  static Duration timeout(Node node) {
+    return Duration.ofMillis((long) (node.floatAttr("timeout_seconds") * 1000));
+  }
+
+  /** The group's size, which is in input {@code i}. */
+  static int size(KernelContext c, int i) {
+    return positive(scalar(c, i, "group_size"));
+  }
+
+  private static int positive(int size) {
+    if (size <= 0) {
+      throw MillraceException.invalid("group_size must be positive integer but got %d", size);
+    }
+    return size;
+  }
+
+  static int scalar(KernelContext c, int i, String name) {
     Tensor t = c.input(i);
     if (!t.shape().equals(Shape.scalar())) {
       throw MillraceException.invalid("Unexpected dimensions on input %s, got %s", name, t.shape());

@@ -1,0 +1,46 @@
+package dev.millrace.ops.collective;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.Collectives;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.waiting.Background;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * An exchange between all of a group: row {@code i} of a device's tensor goes to rank {@code i}.
+ */
+public final class CollectiveAllToAll {
+  public static final Op V2 =
+      Membership.ordered(
+              Membership.BY_INPUTS.keys(
+                  Membership.BY_INPUTS
+                      .define("CollectiveAllToAll")
+                      .attr("T: {bfloat16, float, half, double, int32, int64}")
+                      .input("input: T")))
+          .output("data: T")
+          .shape(Shapes.like(0))
+          .asyncKernel(node -> Background.of(CollectiveAllToAll::compute))
+          .build();
+
+  private CollectiveAllToAll() {}
+
+  private static void compute(KernelContext c) {
+    Collectives.Part part = Membership.BY_INPUTS.part(c, "AllToAllV2", 1);
+    Tensor own = c.input(0);
+    Shape s = own.shape();
+    if (s.rank() == 0 || s.dim(0) != part.groupSize()) {
+      throw MillraceException.invalid(
+          "input to all-to-all first dimension size (%s) must be the same as the group size (%d)",
+          s.rank() == 0 ? "none: it is a scalar" : s.dim(0), part.groupSize());
+    }
+    Tensor value = c.allocate(0, s);
+    if (part.groupSize() == 1) {
+      MemorySegment.copy(own.data(), 0, value.data(), 0, own.byteSize());
+    }
+    Membership.run(c, part, new Collectives.AllToAll(own), value);
+  }
+}
