@@ -21,9 +21,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -192,6 +194,7 @@ public final class LocalSession implements Session {
       runParts(plan, step);
     } finally {
       running.remove(step);
+      releaseStateIfOver();
       if (timeout != null) {
         timeout.cancel(false);
       }
@@ -228,23 +231,40 @@ public final class LocalSession implements Session {
 
   private void runParts(Plan plan, Step step) {
     List<Future<?>> others = plan.parts.size() > 1 ? new ArrayList<>() : List.of();
-    for (int i = 1; i < plan.parts.size(); i++) {
-      Part p = plan.parts.get(i);
-      others.add(otherDevices.submit(() -> StepRun.run(p.graph, step, p.device.resources())));
+    try {
+      for (int i = 1; i < plan.parts.size(); i++) {
+        Part p = plan.parts.get(i);
+        others.add(otherDevices.submit(() -> StepRun.run(p.graph, step, p.device.resources())));
+      }
+    } catch (RejectedExecutionException e) {
+      step.fail(new MillraceException(Code.CANCELLED, "Session has been closed."));
     }
     if (!plan.parts.isEmpty()) {
       Part p = plan.parts.getFirst();
       StepRun.run(p.graph, step, p.device.resources());
     }
     for (Future<?> f : others) {
+      awaitPart(f, step);
+    }
+  }
+
+  /** Waits for the part of another device, also when interrupted: it uses what the caller fed. */
+  private static void awaitPart(Future<?> part, Step step) {
+    boolean interrupted = false;
+    while (true) {
       try {
-        f.get();
-      } catch (java.util.concurrent.ExecutionException e) {
+        part.get();
+        break;
+      } catch (ExecutionException e) {
         step.fail(MillraceException.of(e));
+        break;
       } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+        interrupted = true;
         step.fail(new MillraceException(Code.CANCELLED, "The calling thread was interrupted.", e));
       }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -252,6 +272,13 @@ public final class LocalSession implements Session {
     for (int i = 0; i < arguments.length; i++) {
       Output fed = s.feeds().get(i);
       Tensor t = arguments[i];
+      if (t == null) {
+        throw MillraceException.invalid("The value fed for '%s' is null.", fed.name());
+      }
+      if (t.buffer() != null && t.buffer().references() == 0) {
+        throw MillraceException.invalid(
+            "The tensor fed for '%s' has been closed. Close it after the run.", fed.name());
+      }
       if (t.dtype() != fed.dtype()) {
         throw MillraceException.invalid(
             "Cannot feed a %s tensor for '%s', which is %s.", t.dtype(), fed.name(), fed.dtype());
@@ -275,5 +302,13 @@ public final class LocalSession implements Session {
     }
     plans.values().forEach(p -> p.parts.forEach(part -> part.graph.close()));
     plans.clear();
+    releaseStateIfOver();
+  }
+
+  /** The variables and queues of a closed session go when the last of its steps has ended. */
+  private void releaseStateIfOver() {
+    if (closed && running.isEmpty()) {
+      devices.forEach(d -> d.resources().clearAll());
+    }
   }
 }

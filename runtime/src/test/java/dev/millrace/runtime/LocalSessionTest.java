@@ -268,6 +268,20 @@ class LocalSessionTest {
   }
 
   @Test
+  void aClosedSessionGivesTheMemoryOfItsVariablesBack() {
+    Graph g = StandardOps.newGraph();
+    Scope s = Scope.of(g);
+    Output v = VariableV2.of(s, DType.FLOAT, Shape.of(1000));
+    Node assign = Assign.of(s, v, Const.of(s, Tensor.vector(new float[1000])));
+    long before = BufferPool.shared().usedBytes();
+    try (Session session = new LocalSession(g)) {
+      session.run(assign);
+      assertTrue(BufferPool.shared().usedBytes() >= before + 4000);
+    }
+    assertEquals(before, BufferPool.shared().usedBytes());
+  }
+
+  @Test
   void aWarmStepTakesNoMemoryFromTheSystem() {
     Graph g = graph();
     Scope s = Scope.of(g);
