@@ -144,6 +144,10 @@ public final class Graph {
       throw MillraceException.invalid(
           "There is a node '%s' already (%s); node names are unique.", name, byName.get(name));
     }
+    for (Output in : inputs) {
+      checkMine(in == null ? null : in.node(), name, op);
+    }
+    controlInputs.forEach(c -> checkMine(c, name, op));
     Map<String, AttrValue> complete = op.complete(name, attrs);
     op.checkInputs(name, complete, inputs);
     Node node = new Node(this, nodes.size(), name, op, device, complete, inputs, controlInputs);
@@ -154,6 +158,14 @@ public final class Graph {
     byName.put(name, node);
     names.putIfAbsent(name.toLowerCase(java.util.Locale.ROOT), 1);
     return node;
+  }
+
+  private void checkMine(Node input, String name, Op op) {
+    if (input != null && input.graph() != this) {
+      throw MillraceException.invalid(
+          "%s '%s': its input '%s' belongs to another graph. Build both with scopes of one graph.",
+          op.name(), name, input.name());
+    }
   }
 
   /** Connects the back edge of a loop, left open (null) when {@code node} was added. */
@@ -179,7 +191,14 @@ public final class Graph {
     try {
       shapes = node.op().shapes(new ShapeContext(node));
     } catch (MillraceException e) {
-      throw e.withMessage(node.op().name() + " '" + node.name() + "': " + e.getMessage());
+      throw e.withMessage(
+          "%s '%s': %s%s Its inputs are %s."
+              .formatted(
+                  node.op().name(),
+                  node.name(),
+                  e.getMessage(),
+                  e.getMessage().endsWith(".") ? "" : ".",
+                  node.inputs()));
     } catch (ArithmeticException e) {
       throw MillraceException.invalid(
           "%s '%s': a size is too large: the shapes of its inputs are %s.",

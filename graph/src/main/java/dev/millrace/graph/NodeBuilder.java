@@ -48,6 +48,9 @@ public final class NodeBuilder {
 
   /** The next argument, a single output. */
   public NodeBuilder input(Output in) {
+    if (in == null) {
+      throw MillraceException.invalid("%s: input %d is null.", subject(), args.size());
+    }
     args.add(List.of(scope.standIn(in)));
     return this;
   }
@@ -65,7 +68,11 @@ public final class NodeBuilder {
 
   /** Sets an attribute; see {@link AttrValue#of} for what may be given. */
   public NodeBuilder attr(String name, Object value) {
-    attrs.put(name, AttrValue.of(value));
+    try {
+      attrs.put(name, AttrValue.of(value));
+    } catch (MillraceException e) {
+      throw e.withMessage(subject() + ": attribute '" + name + "': " + e.getMessage());
+    }
     return this;
   }
 
@@ -80,8 +87,9 @@ public final class NodeBuilder {
     if (args.size() != op.inputs().size()) {
       throw MillraceException.invalid(
           "%s takes %d arguments (%s); %d were given.",
-          op.name(), op.inputs().size(), op.inputs(), args.size());
+          subject(), op.inputs().size(), op.inputs(), args.size());
     }
+    attrs.keySet().forEach(this::checkKnown);
     List<Output> flat = new ArrayList<>();
     for (int i = 0; i < args.size(); i++) {
       derive(op.inputs().get(i), args.get(i));
@@ -96,6 +104,19 @@ public final class NodeBuilder {
     return scope.graph().add(name, op, scope.deviceFor(this), attrs, flat, after);
   }
 
+  /** The node as messages name it. */
+  private String subject() {
+    return op.name() + " '" + scope.wantedName(op) + "'";
+  }
+
+  /** A misspelt attribute must not go unnoticed; those that begin with _ are for others to read. */
+  private void checkKnown(String attr) {
+    if (!attr.startsWith("_") && !op.attrs().containsKey(attr)) {
+      throw MillraceException.invalid(
+          "%s has no attribute '%s'.%s", subject(), attr, Closest.hint(attr, op.attrs().keySet()));
+    }
+  }
+
   /** Sets the attributes that follow from what was given for {@code arg}. */
   private void derive(Op.Arg arg, List<Output> given) {
     if (arg.numberAttr() != null) {
@@ -107,7 +128,7 @@ public final class NodeBuilder {
     } else if (given.size() != 1) {
       throw MillraceException.invalid(
           "%s: argument '%s' is a single tensor; %d were given.",
-          op.name(), arg.name(), given.size());
+          subject(), arg.name(), given.size());
     }
     if (arg.typeAttr() != null && !given.isEmpty()) {
       attrs.putIfAbsent(arg.typeAttr(), new AttrValue.Type(given.getFirst().dtype()));

@@ -229,11 +229,16 @@ public final class Scope {
     return b.add();
   }
 
+  /** What a node of this op is called here if the name is free. */
+  String wantedName(Op op) {
+    return prefix + (nodeName == null ? op.name() : nodeName);
+  }
+
   String nameFor(Op op) {
-    if (nodeName != null && nodeName.isEmpty()) {
+    if (nodeName != null && nodeName.isEmpty() && !prefix.isEmpty()) {
       return prefix.substring(0, prefix.length() - 1);
     }
-    String wanted = prefix + (nodeName == null ? op.name() : nodeName);
+    String wanted = wantedName(op);
     if (!Names.isValid(wanted) && !op.name().startsWith("_")) {
       throw MillraceException.invalid(
           "'%s' cannot name a node: it must begin with a letter, digit or dot, and go on with"

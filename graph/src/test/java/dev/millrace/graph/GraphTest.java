@@ -102,6 +102,53 @@ class GraphTest {
   }
 
   @Test
+  void anAttributeTheOpDoesNotHaveIsRefusedWithTheClosest() {
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> scope.withName("f").node("First").inputs(List.of(x)).attr("mdoe", "a").add(),
+        "First 'f' has no attribute 'mdoe'",
+        "mode");
+    Node noted = scope.node("First").inputs(List.of(x)).attr("_note", "for others").add();
+    assertEquals("for others", noted.stringAttr("_note"));
+  }
+
+  @Test
+  void aValueThatCannotBeAnAttributeIsRefused() {
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> scope.withName("f").node("First").attr("mode", null),
+        "First 'f': attribute 'mode'",
+        "null");
+  }
+
+  @Test
+  void inputsOfTheWrongNumberOrKindAreRefusedWithTheNodesName() {
+    Scope sum = scope.withName("sum");
+    refused(Code.INVALID_ARGUMENT, () -> sum.node("AddV2").input(x).add(), "AddV2 'sum'", "1 were");
+    refused(Code.INVALID_ARGUMENT, () -> sum.node("AddV2").input(null), "'sum'", "input 0 is null");
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> sum.node("AddV2").inputs(List.of(x, x)).input(x).add(),
+        "AddV2 'sum'",
+        "'x' is a single tensor");
+  }
+
+  @Test
+  void inputsOfAnotherGraphAreRefused() {
+    Output other = ToyOps.source(Scope.of(ToyOps.newGraph()), DType.FLOAT, Shape.of(2, 2));
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> scope.withName("sum").add(ToyOps.ADD, x, other),
+        "AddV2 'sum'",
+        "another graph");
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> scope.withName("later").withControlInputs(other.node()).add(ToyOps.ADD, x, x),
+        "AddV2 'later'",
+        "another graph");
+  }
+
+  @Test
   void aBackEdgeIsConnectedOnceAndFromNextIterationOnly() {
     Node merge = scope.withName("head").node("Merge").inputs(Arrays.asList(x, null)).add();
     Output next = scope.withName("next").add(ToyOps.NEXT, merge.output(0)).output();

@@ -8,6 +8,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.gradient.Gradients;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Identity;
@@ -63,6 +64,73 @@ class BadInputTest {
         "must be float",
         "'n:0' is int32",
         "Cast");
+  }
+
+  @Test
+  void shapesThatDoNotAgreeAreNamedWithTheInputs() {
+    Output v = VariableV2.of(scope.withName("w"), DType.FLOAT, Shape.of(2));
+    Output g = placeholder("g", 3);
+    Output rate = Const.of(scope, .1f);
+    refused(
+        Code.INVALID_ARGUMENT,
+        () ->
+            scope
+                .withName("u")
+                .add(scope.graph().registry().find("ApplyGradientDescent"), v, rate, g),
+        "ApplyGradientDescent 'u'",
+        "w:0 float[2]",
+        "g:0 float[3]");
+  }
+
+  @Test
+  void aVariableReadAsAnotherTypeIsRefusedWhereTheGraphIsBuilt() {
+    Output handle =
+        scope
+            .withName("w")
+            .node("VarHandleOp")
+            .attr("dtype", DType.FLOAT)
+            .attr("shape", Shape.of(2))
+            .add()
+            .output();
+    refused(
+        Code.INVALID_ARGUMENT,
+        () ->
+            scope
+                .withName("read")
+                .node("ReadVariableOp")
+                .input(handle)
+                .attr("dtype", DType.DOUBLE)
+                .add(),
+        "ReadVariableOp 'read'",
+        "Expected float got double");
+  }
+
+  @Test
+  void valuesThatCannotBeFedAreNamed() {
+    Output a = placeholder("a", 2);
+    Output y = Arithmetic.add(scope.withName("y"), a, a);
+    Tensor closed = Tensor.vector(1f, 2f);
+    closed.close();
+    try (Session session = new LocalSession(scope.graph())) {
+      refused(Code.INVALID_ARGUMENT, () -> session.fetch(y, Map.of(a, closed)), "'a:0'", "closed");
+      Map<Output, Tensor> nothing = new java.util.HashMap<>();
+      nothing.put(a, null);
+      refused(Code.INVALID_ARGUMENT, () -> session.fetch(y, nothing), "'a:0'", "null");
+    }
+  }
+
+  @Test
+  void gradientsOfWhatIsNotThereAreRefused() {
+    Output x = placeholder("x", 2);
+    Output y = Arithmetic.add(scope, x, x);
+    Output other = Const.of(Scope.of(StandardOps.newGraph()).withName("stranger"), 1f);
+    refused(
+        Code.INVALID_ARGUMENT,
+        () -> Gradients.of(scope, List.of(y), List.of(other)),
+        "'stranger:0'",
+        "another graph");
+    var none = Gradients.of(scope, List.of(y), List.of(placeholder("z", 2))).getFirst();
+    refused(Code.INVALID_ARGUMENT, () -> Gradients.dense(scope, none), "does not depend");
   }
 
   @Test

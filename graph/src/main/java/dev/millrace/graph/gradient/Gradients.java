@@ -60,6 +60,8 @@ public final class Gradients {
           "%d gradients were given for %d ys; there must be one for each.",
           options.starts().size(), ys.size());
     }
+    ys.forEach(y -> checkPart(scope, y));
+    xs.forEach(x -> checkPart(scope, x));
     Scope s = scope.withSubScope("gradients");
     Paths paths = new Paths(ys, xs, Set.copyOf(options.stops()));
     Backward walk = new Backward(s, paths, paths.within(), options.colocate());
@@ -71,6 +73,17 @@ public final class Gradients {
     List<Grad> result = new ArrayList<>();
     xs.forEach(x -> result.add(walk.gradientOf(x)));
     return result;
+  }
+
+  private static void checkPart(Scope scope, Output o) {
+    if (o == null) {
+      throw MillraceException.invalid("A gradient of or by null was asked for.");
+    }
+    if (o.node().graph() != scope.graph()) {
+      throw MillraceException.invalid(
+          "A gradient of or by '%s' was asked for, which belongs to another graph than the scope.",
+          o.name());
+    }
   }
 
   private static Output start(Scope s, Output y, List<Output> given, int i) {

@@ -1,5 +1,6 @@
 package dev.millrace.graph.gradient;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.tensor.Tensor;
@@ -57,7 +58,10 @@ final class Sums {
             .add()
             .output();
       }
-      case Grad.None n -> throw new IllegalArgumentException("there is no gradient");
+      case Grad.None n ->
+          throw MillraceException.invalid(
+              "There is no gradient: what was differentiated does not depend on this value."
+                  + " Ask whether it is a Grad.None first.");
     };
   }
 

@@ -19,7 +19,11 @@ public final class ReadVariable {
           .input("resource: resource")
           .output("value: dtype")
           .stateful()
-          .shape(c -> List.of(VariableKind.RESOURCE.shapeOf(c, 0)))
+          .shape(
+              c -> {
+                VariableKind.checkType(c.node().input(0), c.node().typeAttr("dtype"));
+                return List.of(VariableKind.RESOURCE.shapeOf(c, 0));
+              })
           .kernelPerNode(ReadVariable::kernel)
           .gradient(g -> g.pass(0, 0))
           .build();

@@ -191,11 +191,27 @@ public enum VariableKind {
 
   /** The declared shape of the variable whose handle {@code handle} is, where that is known. */
   static Shape shapeBehind(Output handle) {
+    Node n = handleOf(handle);
+    return n != null ? n.shapeAttr("shape") : Shape.unknown();
+  }
+
+  /** Refuses to read the variable whose handle {@code handle} is as if it had another type. */
+  static void checkType(Output handle, DType wanted) {
+    Node n = handleOf(handle);
+    if (n != null && n.typeAttr("dtype") != wanted) {
+      throw MillraceException.invalid(
+          "Trying to read variable with wrong dtype. Expected %s got %s.",
+          n.typeAttr("dtype"), wanted);
+    }
+  }
+
+  /** The node that names the variable, where it is known. */
+  private static Node handleOf(Output handle) {
     Node n = handle == null ? null : handle.node();
     while (n != null && n.op().name().equals("Identity") && n.input(0) != null) {
       n = n.input(0).node();
     }
-    return n != null && n.op() == VarHandle.OP ? n.shapeAttr("shape") : Shape.unknown();
+    return n != null && n.op() == VarHandle.OP ? n : null;
   }
 
   /** The error whose wording TensorFlow's session recovery looks for. */
