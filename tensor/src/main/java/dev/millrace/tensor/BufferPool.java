@@ -7,7 +7,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Keeps released buffers for the next tensor of about their size, so that a warmed-up training step
  * allocates nothing. Sizes are rounded up to a quarter of a power of two; what is kept beyond a
- * limit is given back to the system.
+ * limit is given back to the system, and so are buffers of more than a quarter of it: a few would
+ * leave no room for others, and the system has such memory ready in little of the time it takes to
+ * fill it.
  *
  * <p>Threading: any thread may allocate and release; each size class has its own lock, held for a
  * push or a pop only.
@@ -75,7 +77,9 @@ public final class BufferPool {
 
   private void reclaim(Buffer b) {
     long size = b.capacityBytes();
-    if (keptBytes.addAndGet(size) > maxKeptBytes) {
+    if (size > maxKeptBytes / 4) {
+      freeNow(b);
+    } else if (keptBytes.addAndGet(size) > maxKeptBytes) {
       keptBytes.addAndGet(-size);
       freeNow(b);
     } else {
