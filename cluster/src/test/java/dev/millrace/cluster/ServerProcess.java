@@ -40,10 +40,11 @@ final class ServerProcess implements AutoCloseable {
     return start(cluster, new TaskId(job, 0));
   }
 
-  /** Starts a task and waits until it listens. */
-  static ServerProcess start(ClusterSpec cluster, TaskId task) throws Exception {
+  /** Starts a task, in a virtual machine with these options, and waits until it listens. */
+  static ServerProcess start(ClusterSpec cluster, TaskId task, String... options) throws Exception {
     Process p =
         java(
+            List.of(options),
             ServerProcess.class,
             String.join(",", cluster.tasks("ps").values()),
             String.join(",", cluster.tasks("worker").values()),
@@ -61,7 +62,7 @@ final class ServerProcess implements AutoCloseable {
 
   /** Runs a client to its end, however it ends, and returns the last line it prints. */
   static String client(Class<?> main, String... arguments) throws Exception {
-    Process p = java(main, arguments);
+    Process p = java(List.of(), main, arguments);
     try {
       String said = CompletableFuture.supplyAsync(() -> lastLine(p)).get(120, TimeUnit.SECONDS);
       p.waitFor(10, TimeUnit.SECONDS);
@@ -81,7 +82,8 @@ final class ServerProcess implements AutoCloseable {
     }
   }
 
-  private static Process java(Class<?> main, String... arguments) throws Exception {
+  private static Process java(List<String> options, Class<?> main, String... arguments)
+      throws Exception {
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -91,12 +93,15 @@ final class ServerProcess implements AutoCloseable {
                 "--enable-native-access=ALL-UNNAMED",
                 "--sun-misc-unsafe-memory-access=allow",
                 "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-cp",
-                classPath(),
-                main.getName()));
+                "-XX:+UseSerialGC"));
+    command.addAll(options);
+    command.addAll(List.of("-cp", classPath(), main.getName()));
     command.addAll(List.of(arguments));
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+  }
+
+  long pid() {
+    return process.pid();
   }
 
   private boolean awaitReady(TaskId task) {

@@ -48,6 +48,7 @@ public final class Link implements Outlet {
 
   private static final int KEPT_KEYS = 10_000;
   private static final int GOODBYE_MILLIS = 200;
+  private static final long UNUSED_NANOS = 5_000_000_000L;
 
   /** A call of ours that has not been answered. */
   private record Call(long stepId, CompletableFuture<List<Tensor>> answer) {}
@@ -126,17 +127,18 @@ public final class Link implements Outlet {
         r.stepId(),
         cancellation,
         List.copyOf(r.feeds().values()),
-        (o, id) -> {
+        (o, id, feeds) -> {
           o.putByte(RUN);
           o.putLong(id);
           o.putString(r.sessionHandle());
           o.putByte(r.ownSession() ? 1 : 0);
           o.putString(r.graphHandle());
           o.putLong(r.stepId());
-          o.putInt(r.feeds().size());
-          for (Map.Entry<String, Tensor> feed : r.feeds().entrySet()) {
-            o.putString(feed.getKey());
-            o.putTensor(feed.getValue());
+          o.putInt(feeds.size());
+          int i = 0;
+          for (String key : r.feeds().keySet()) {
+            o.putString(key);
+            o.putTensor(feeds.get(i++));
           }
           putStrings(o, r.fetchKeys());
         });
@@ -148,12 +150,12 @@ public final class Link implements Outlet {
         0,
         cancellation,
         s.feeds(),
-        (o, id) -> {
+        (o, id, feeds) -> {
           o.putByte(STEP);
           o.putLong(id);
           o.putString(s.sessionHandle());
           putStrings(o, s.feedNames());
-          for (Tensor feed : s.feeds()) {
+          for (Tensor feed : feeds) {
             o.putTensor(feed);
           }
           putStrings(o, s.fetches());
@@ -163,21 +165,24 @@ public final class Link implements Outlet {
   }
 
   private interface CallBody {
-    void write(LinkOutput out, long callId) throws IOException;
+    void write(LinkOutput out, long callId, List<Tensor> tensors) throws IOException;
   }
 
   /** Sends a call whose tensors are kept until it is written. */
   private CompletableFuture<List<Tensor>> call(
-      long stepId, Cancellation cancellation, List<Tensor> tensors, CallBody body) {
+      long stepId, Cancellation cancellation, List<Tensor> borrowed, CallBody body) {
     long id = callIds.incrementAndGet();
     CompletableFuture<List<Tensor>> answer = new CompletableFuture<>();
     calls.put(id, new Call(stepId, answer));
-    tensors.forEach(Tensor::retain);
+    List<Tensor> tensors = new ArrayList<>(borrowed.size());
+    for (Tensor t : borrowed) {
+      tensors.add(leaving(t.retain()));
+    }
     outbox.sendNow(
         new Outbox.Frame() {
           @Override
           public void write(LinkOutput o) throws IOException {
-            body.write(o, id);
+            body.write(o, id, tensors);
           }
 
           @Override
@@ -224,8 +229,25 @@ public final class Link implements Outlet {
     }
   }
 
+  /**
+   * The same value, if it is large in shared memory where there is room. To copy it while it is
+   * written would hold up what else is to go out, signs of life too.
+   */
+  private Tensor leaving(Tensor value) {
+    if (shared == null || value == null || shared.isStaged(value)) {
+      return value;
+    }
+    Tensor copy = shared.stage(value);
+    if (copy == null) {
+      return value;
+    }
+    value.release();
+    return copy;
+  }
+
   @Override
-  public void push(long stepId, Rendezvous.Key key, Tensor value) {
+  public void push(long stepId, Rendezvous.Key key, Tensor produced) {
+    Tensor value = leaving(produced);
     outbox.sendLater(
         new Outbox.Frame() {
           @Override
@@ -283,7 +305,7 @@ public final class Link implements Outlet {
       }
     } catch (IOException e) {
       lose(gone(e));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       lose(MillraceException.internal("What came from %s could not be read: %s", peer, e));
     }
   }
@@ -421,7 +443,11 @@ public final class Link implements Outlet {
       serving.remove(id);
       feeds.forEach(Tensor::release);
     }
-    outbox.sendNow(new Done(id, failure, left, results));
+    List<Tensor> answer = new ArrayList<>(results.size());
+    for (Tensor t : results) {
+      answer.add(leaving(t));
+    }
+    outbox.sendNow(new Done(id, failure, left, answer));
     if (loss != null) {
       // Nobody is left to ask for it.
       cleanup.run();
@@ -498,6 +524,13 @@ public final class Link implements Outlet {
   void beat(long everyNanos) {
     if (outbox.isIdleFor(everyNanos)) {
       outbox.sendLater(o -> o.putByte(BEAT));
+    }
+  }
+
+  /** Gives back shared memory that was not needed for a while. */
+  void giveBackUnused() {
+    if (shared != null) {
+      execute(() -> shared.giveBackUnused(UNUSED_NANOS));
     }
   }
 

@@ -23,6 +23,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +50,7 @@ public final class Links implements AutoCloseable {
   private static final long TICK_NANOS = 250_000_000L;
   private static final long BEAT_NANOS = 700_000_000L;
   private static final long HANDSHAKE_NANOS = 10_000_000_000L;
+  private static final long FULL_NANOS = 100_000_000L;
   private static final int CONNECT_MILLIS = 3000;
 
   /** Tells a link from whatever else may connect. */
@@ -113,6 +115,7 @@ public final class Links implements AutoCloseable {
         Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name(name + "-beat").daemon().factory());
     timer.scheduleWithFixedDelay(this::tick, TICK_NANOS, TICK_NANOS, TimeUnit.NANOSECONDS);
+    every(Duration.ofSeconds(1), () -> all.forEach(Link::giveBackUnused));
     for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
       if (c != null) {
         Thread.ofPlatform().name(name + "-accept").daemon().start(() -> accept(c));
@@ -173,6 +176,9 @@ public final class Links implements AutoCloseable {
       try {
         SocketChannel c = listener.accept();
         handshakes.put(c, System.nanoTime());
+        if (listener == tcp) {
+          c.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        }
         threads.execute(() -> welcome(c));
       } catch (IOException | RejectedExecutionException e) {
         if (!closed && !listener.isOpen()) {
@@ -181,6 +187,8 @@ public final class Links implements AutoCloseable {
         if (!listener.isOpen()) {
           return;
         }
+        // Out of file descriptors, most likely: it would fail again at once.
+        LockSupport.parkNanos(FULL_NANOS);
       }
     }
   }
@@ -239,12 +247,7 @@ public final class Links implements AutoCloseable {
       if (host.port() == 0) {
         throw new IOException(name + " accepts no links from other hosts");
       }
-      c = SocketChannel.open();
-      c.setOption(StandardSocketOptions.TCP_NODELAY, true);
-      c.socket()
-          .connect(
-              new InetSocketAddress(address.substring(0, address.lastIndexOf(':')), host.port()),
-              CONNECT_MILLIS);
+      c = connect(address.substring(0, address.lastIndexOf(':')), host.port());
     }
     handshakes.put(c, System.nanoTime());
     try {
@@ -274,6 +277,18 @@ public final class Links implements AutoCloseable {
       throw e;
     } finally {
       handshakes.remove(c);
+    }
+  }
+
+  private static SocketChannel connect(String host, int port) throws IOException {
+    SocketChannel c = SocketChannel.open();
+    try {
+      c.setOption(StandardSocketOptions.TCP_NODELAY, true);
+      c.socket().connect(new InetSocketAddress(host, port), CONNECT_MILLIS);
+      return c;
+    } catch (IOException | RuntimeException e) {
+      closeQuietly(c);
+      throw e;
     }
   }
 

@@ -37,6 +37,7 @@ final class SharedFile {
   private int lent;
 
   private boolean closed;
+  private long takenNanos = System.nanoTime();
 
   private SharedFile(int id, Path path, long capacity, Arena arena, MemorySegment memory) {
     this.id = id;
@@ -105,7 +106,13 @@ final class SharedFile {
       return false;
     }
     OWNER.setRelease(memory, 0L, TAKEN);
+    takenNanos = System.nanoTime();
     return true;
+  }
+
+  /** Whether it was last taken that long ago. */
+  synchronized boolean isUnusedFor(long nanos) {
+    return System.nanoTime() - takenNanos >= nanos;
   }
 
   /** The memory as a buffer; {@code onRelease} runs when its last reference goes. */
@@ -141,6 +148,25 @@ final class SharedFile {
         arena.close();
       }
     }
+  }
+
+  /** Whether the sender has done away with it. */
+  boolean isDeleted() {
+    return Files.notExists(path);
+  }
+
+  /**
+   * Gives the memory back at once, also where the receiver has mapped it and will not look at it
+   * again: for a file the sender has taken and not handed over.
+   */
+  void discard() {
+    try (FileChannel file = open(path)) {
+      file.truncate(0);
+    } catch (IOException e) {
+      // The memory goes when the receiver unmaps it.
+    }
+    delete();
+    close();
   }
 
   void delete() {

@@ -10,10 +10,13 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The shared files of one link: those this process fills, kept for the next tensor of about the
@@ -22,17 +25,22 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p>Threading: any thread.
  */
 final class SharedFiles implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(SharedFiles.class);
+
   /** Smaller tensors travel in the message. */
   static final long MIN_BYTES = Integer.getInteger("millrace.link.shared.bytes", 32 << 10);
 
   /** Beyond this many bytes, tensors travel in the message again. */
   private static final long LIMIT_BYTES = Long.getLong("millrace.link.shared.limit", 4L << 30);
 
+  private static final long MAX_ROUNDING = 16 << 20;
+
   /** Names files of all links of the process apart. */
   private static final AtomicInteger NEXT = new AtomicInteger();
 
   private final Path ownFolder;
   private final Path peersFolder;
+  private final long limitBytes;
   private final List<SharedFile> outgoing = new ArrayList<>();
   private final Map<Integer, SharedFile> incoming = new HashMap<>();
 
@@ -43,8 +51,13 @@ final class SharedFiles implements AutoCloseable {
   private boolean closed;
 
   SharedFiles(Path ownFolder, Path peersFolder) {
+    this(ownFolder, peersFolder, LIMIT_BYTES);
+  }
+
+  SharedFiles(Path ownFolder, Path peersFolder, long limitBytes) {
     this.ownFolder = ownFolder;
     this.peersFolder = peersFolder;
+    this.limitBytes = limitBytes;
   }
 
   // ---- sending ----
@@ -79,6 +92,11 @@ final class SharedFiles implements AutoCloseable {
     return Tensor.ofBuffer(dtype, shape, buffer);
   }
 
+  /** Whether {@code t} was made in shared memory and has not been sent. */
+  boolean isStaged(Tensor t) {
+    return t.buffer() != null && staged.containsKey(t.buffer().memory().address());
+  }
+
   /** The file {@code t} was made in, which is now the receiver's; null if it was not. */
   SharedFile sent(Tensor t) {
     return t.buffer() == null ? null : staged.remove(t.buffer().memory().address());
@@ -90,32 +108,60 @@ final class SharedFiles implements AutoCloseable {
         bytes, 1 << 20, (start, end) -> MemorySegment.copy(from, start, to, start, end - start));
   }
 
-  private synchronized SharedFile take(long bytes) {
-    if (closed) {
-      return null;
+  private SharedFile take(long bytes) {
+    long capacity = roundUp(bytes);
+    synchronized (this) {
+      for (SharedFile f : outgoing) {
+        if (f.capacity() >= bytes && f.capacity() / 2 <= bytes && f.take()) {
+          return f;
+        }
+      }
+      makeRoomFor(capacity);
+      if (closed || outgoingBytes + capacity > limitBytes) {
+        return null;
+      }
+      outgoingBytes += capacity;
     }
-    for (SharedFile f : outgoing) {
-      if (f.capacity() >= bytes && f.capacity() / 2 <= bytes && f.take()) {
+    // To back a large file takes seconds, in which the link must go on reading.
+    SharedFile f = null;
+    try {
+      f = SharedFile.create(ownFolder, NEXT.incrementAndGet(), capacity);
+    } catch (IOException e) {
+      LOG.debug("No shared memory for {} bytes: {}", capacity, e.toString());
+    }
+    synchronized (this) {
+      if (f == null || closed) {
+        outgoingBytes -= capacity;
+      } else {
+        outgoing.add(f);
         return f;
       }
     }
-    long capacity = roundUp(bytes);
-    if (outgoingBytes + capacity > LIMIT_BYTES) {
-      return null;
+    if (f != null) {
+      f.discard();
     }
-    try {
-      SharedFile f = SharedFile.create(ownFolder, NEXT.incrementAndGet(), capacity);
-      outgoing.add(f);
-      outgoingBytes += capacity;
-      return f;
-    } catch (IOException e) {
-      return null;
+    return null;
+  }
+
+  /** Gives back free files, the oldest first, as far as there is no room otherwise. */
+  private void makeRoomFor(long bytes) {
+    for (Iterator<SharedFile> i = outgoing.iterator();
+        outgoingBytes + bytes > limitBytes && i.hasNext(); ) {
+      SharedFile f = i.next();
+      if (f.take()) {
+        i.remove();
+        outgoingBytes -= f.capacity();
+        f.discard();
+      }
     }
   }
 
-  /** To a quarter of a power of two, so that sizes that vary a little share files. */
+  /**
+   * To a quarter of a power of two, so that sizes that vary a little share files, but by no more
+   * than what does not matter.
+   */
   private static long roundUp(long bytes) {
-    long quarter = Math.max(4096, Long.highestOneBit(bytes) >> 2);
+    long quarter = Math.clamp(Long.highestOneBit(bytes) >> 2, 4096, MAX_ROUNDING);
     return (bytes + quarter - 1) / quarter * quarter;
   }
 
@@ -132,6 +178,41 @@ final class SharedFiles implements AutoCloseable {
       }
     }
     return f.lend(f::free);
+  }
+
+  /** Gives back what has not been used for this long, here and by the other side. */
+  void giveBackUnused(long nanos) {
+    List<SharedFile> unused = new ArrayList<>();
+    synchronized (this) {
+      for (SharedFile f : outgoing) {
+        if (f.isUnusedFor(nanos) && f.take()) {
+          unused.add(f);
+          outgoingBytes -= f.capacity();
+        }
+      }
+      outgoing.removeAll(unused);
+      incoming
+          .values()
+          .removeIf(
+              f -> {
+                boolean gone = f.isDeleted();
+                if (gone) {
+                  f.close();
+                }
+                return gone;
+              });
+    }
+    unused.forEach(SharedFile::discard);
+  }
+
+  /** How many bytes the files have that this process fills. */
+  synchronized long outgoingBytes() {
+    return outgoingBytes;
+  }
+
+  /** How many files of the other side this process has mapped. */
+  synchronized int incomingFiles() {
+    return incoming.size();
   }
 
   /** Gives everything back, as soon as nobody reads it. */
