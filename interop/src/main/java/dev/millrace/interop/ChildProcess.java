@@ -74,6 +74,10 @@ public final class ChildProcess implements AutoCloseable {
             "jdk.incubator.vector",
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow",
+            // The heap as build/run has it.
+            "-XX:+UseSerialGC",
+            "-Xms32m",
+            "-Xmn16m",
             "-Xmx1g"));
     command.addAll(options);
     command.addAll(List.of("-cp", classPath(), main.getName()));
