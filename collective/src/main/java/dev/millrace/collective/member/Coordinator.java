@@ -184,12 +184,14 @@ public final class Coordinator implements AutoCloseable {
     if (s == null) {
       return;
     }
+    boolean waits = false;
     try {
-      boolean all = s.frames.send(type, contents.toBytes());
-      s.key.interestOps(SelectionKey.OP_READ | (all ? 0 : SelectionKey.OP_WRITE));
+      waits = !s.frames.send(type, contents.toBytes());
     } catch (IOException e) {
-      lose(rank, "broke: " + e.getMessage());
+      // The rank may have said goodbye and left; what is read from it next will tell.
+      LOG.log(System.Logger.Level.DEBUG, "Rank " + rank + " takes nothing more: " + e);
     }
+    s.key.interestOps(SelectionKey.OP_READ | (waits ? SelectionKey.OP_WRITE : 0));
   }
 
   private void lose(int rank, String how) {
