@@ -165,12 +165,12 @@ class LargeTensorTest {
         fed.data().fill((byte) 5);
         session.run(Map.of(x, fed), push);
       }
-      assertFew(watch, 5.5, "from the client to the ps");
+      assertFew(watch, 6.5, "from the client to the ps");
       try (Tensor fetched = session.fetch(variable)) {
         assertEquals(SHAPE, fetched.shape());
         assertEquals((byte) 5, fetched.data().get(ValueLayout.JAVA_BYTE, BYTES - 1));
       }
-      assertFew(watch, 5.5, "and back to the client");
+      assertFew(watch, 6.5, "and back to the client");
     }
   }
 }
