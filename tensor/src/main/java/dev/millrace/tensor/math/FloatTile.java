@@ -2,6 +2,7 @@ package dev.millrace.tensor.math;
 
 import static dev.millrace.tensor.math.AllMemory.ALL;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
@@ -91,7 +92,10 @@ final class FloatTile implements GemmTile {
     }
   }
 
-  private static void wide8(int k, long a, long b, long c, long cStride) {
+  private static void wide8(int k, long aAt, long bAt, long cAt, long cStride) {
+    MemorySegment a = ALL.asSlice(aAt, k * (8 * BYTES));
+    MemorySegment b = ALL.asSlice(bAt, k * (2 * VECTOR_BYTES));
+    MemorySegment c = ALL.asSlice(cAt, 7 * cStride + 2 * VECTOR_BYTES);
     FloatVector c0x = FloatVector.zero(S);
     FloatVector c0y = FloatVector.zero(S);
     FloatVector c1x = FloatVector.zero(S);
@@ -109,68 +113,64 @@ final class FloatTile implements GemmTile {
     FloatVector c7x = FloatVector.zero(S);
     FloatVector c7y = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector bx = FloatVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES), ORDER);
+      FloatVector bx = FloatVector.fromMemorySegment(S, b, p * (2 * VECTOR_BYTES), ORDER);
       FloatVector by =
-          FloatVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
+          FloatVector.fromMemorySegment(S, b, p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
       FloatVector a0 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES))).reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES))).reinterpretAsFloats();
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
       FloatVector a1 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 1 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 1 * BYTES)).reinterpretAsFloats();
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
       FloatVector a2 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 2 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 2 * BYTES)).reinterpretAsFloats();
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
       FloatVector a3 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 3 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 3 * BYTES)).reinterpretAsFloats();
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
       FloatVector a4 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 4 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 4 * BYTES)).reinterpretAsFloats();
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
       FloatVector a5 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 5 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 5 * BYTES)).reinterpretAsFloats();
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
       FloatVector a6 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 6 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 6 * BYTES)).reinterpretAsFloats();
       c6x = a6.fma(bx, c6x);
       c6y = a6.fma(by, c6y);
       FloatVector a7 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 7 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 7 * BYTES)).reinterpretAsFloats();
       c7x = a7.fma(bx, c7x);
       c7y = a7.fma(by, c7y);
     }
-    c0x.intoMemorySegment(ALL, c, ORDER);
-    c0y.intoMemorySegment(ALL, c + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(ALL, c + cStride, ORDER);
-    c1y.intoMemorySegment(ALL, c + cStride + VECTOR_BYTES, ORDER);
-    c2x.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
-    c2y.intoMemorySegment(ALL, c + 2 * cStride + VECTOR_BYTES, ORDER);
-    c3x.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
-    c3y.intoMemorySegment(ALL, c + 3 * cStride + VECTOR_BYTES, ORDER);
-    c4x.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
-    c4y.intoMemorySegment(ALL, c + 4 * cStride + VECTOR_BYTES, ORDER);
-    c5x.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
-    c5y.intoMemorySegment(ALL, c + 5 * cStride + VECTOR_BYTES, ORDER);
-    c6x.intoMemorySegment(ALL, c + 6 * cStride, ORDER);
-    c6y.intoMemorySegment(ALL, c + 6 * cStride + VECTOR_BYTES, ORDER);
-    c7x.intoMemorySegment(ALL, c + 7 * cStride, ORDER);
-    c7y.intoMemorySegment(ALL, c + 7 * cStride + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(c, 0, ORDER);
+    c0y.intoMemorySegment(c, VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(c, cStride, ORDER);
+    c1y.intoMemorySegment(c, cStride + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(c, 2 * cStride, ORDER);
+    c2y.intoMemorySegment(c, 2 * cStride + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(c, 3 * cStride, ORDER);
+    c3y.intoMemorySegment(c, 3 * cStride + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(c, 4 * cStride, ORDER);
+    c4y.intoMemorySegment(c, 4 * cStride + VECTOR_BYTES, ORDER);
+    c5x.intoMemorySegment(c, 5 * cStride, ORDER);
+    c5y.intoMemorySegment(c, 5 * cStride + VECTOR_BYTES, ORDER);
+    c6x.intoMemorySegment(c, 6 * cStride, ORDER);
+    c6y.intoMemorySegment(c, 6 * cStride + VECTOR_BYTES, ORDER);
+    c7x.intoMemorySegment(c, 7 * cStride, ORDER);
+    c7y.intoMemorySegment(c, 7 * cStride + VECTOR_BYTES, ORDER);
   }
 
-  private static void wide6(int k, long a, long b, long c, long cStride) {
+  private static void wide6(int k, long aAt, long bAt, long cAt, long cStride) {
+    MemorySegment a = ALL.asSlice(aAt, k * (6 * BYTES));
+    MemorySegment b = ALL.asSlice(bAt, k * (2 * VECTOR_BYTES));
+    MemorySegment c = ALL.asSlice(cAt, 5 * cStride + 2 * VECTOR_BYTES);
     FloatVector c0x = FloatVector.zero(S);
     FloatVector c0y = FloatVector.zero(S);
     FloatVector c1x = FloatVector.zero(S);
@@ -184,54 +184,52 @@ final class FloatTile implements GemmTile {
     FloatVector c5x = FloatVector.zero(S);
     FloatVector c5y = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector bx = FloatVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES), ORDER);
+      FloatVector bx = FloatVector.fromMemorySegment(S, b, p * (2 * VECTOR_BYTES), ORDER);
       FloatVector by =
-          FloatVector.fromMemorySegment(S, ALL, b + p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
+          FloatVector.fromMemorySegment(S, b, p * (2 * VECTOR_BYTES) + VECTOR_BYTES, ORDER);
       FloatVector a0 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES))).reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES))).reinterpretAsFloats();
       c0x = a0.fma(bx, c0x);
       c0y = a0.fma(by, c0y);
       FloatVector a1 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 1 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 1 * BYTES)).reinterpretAsFloats();
       c1x = a1.fma(bx, c1x);
       c1y = a1.fma(by, c1y);
       FloatVector a2 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 2 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 2 * BYTES)).reinterpretAsFloats();
       c2x = a2.fma(bx, c2x);
       c2y = a2.fma(by, c2y);
       FloatVector a3 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 3 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 3 * BYTES)).reinterpretAsFloats();
       c3x = a3.fma(bx, c3x);
       c3y = a3.fma(by, c3y);
       FloatVector a4 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 4 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 4 * BYTES)).reinterpretAsFloats();
       c4x = a4.fma(bx, c4x);
       c4y = a4.fma(by, c4y);
       FloatVector a5 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 5 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 5 * BYTES)).reinterpretAsFloats();
       c5x = a5.fma(bx, c5x);
       c5y = a5.fma(by, c5y);
     }
-    c0x.intoMemorySegment(ALL, c, ORDER);
-    c0y.intoMemorySegment(ALL, c + VECTOR_BYTES, ORDER);
-    c1x.intoMemorySegment(ALL, c + cStride, ORDER);
-    c1y.intoMemorySegment(ALL, c + cStride + VECTOR_BYTES, ORDER);
-    c2x.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
-    c2y.intoMemorySegment(ALL, c + 2 * cStride + VECTOR_BYTES, ORDER);
-    c3x.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
-    c3y.intoMemorySegment(ALL, c + 3 * cStride + VECTOR_BYTES, ORDER);
-    c4x.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
-    c4y.intoMemorySegment(ALL, c + 4 * cStride + VECTOR_BYTES, ORDER);
-    c5x.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
-    c5y.intoMemorySegment(ALL, c + 5 * cStride + VECTOR_BYTES, ORDER);
+    c0x.intoMemorySegment(c, 0, ORDER);
+    c0y.intoMemorySegment(c, VECTOR_BYTES, ORDER);
+    c1x.intoMemorySegment(c, cStride, ORDER);
+    c1y.intoMemorySegment(c, cStride + VECTOR_BYTES, ORDER);
+    c2x.intoMemorySegment(c, 2 * cStride, ORDER);
+    c2y.intoMemorySegment(c, 2 * cStride + VECTOR_BYTES, ORDER);
+    c3x.intoMemorySegment(c, 3 * cStride, ORDER);
+    c3y.intoMemorySegment(c, 3 * cStride + VECTOR_BYTES, ORDER);
+    c4x.intoMemorySegment(c, 4 * cStride, ORDER);
+    c4y.intoMemorySegment(c, 4 * cStride + VECTOR_BYTES, ORDER);
+    c5x.intoMemorySegment(c, 5 * cStride, ORDER);
+    c5y.intoMemorySegment(c, 5 * cStride + VECTOR_BYTES, ORDER);
   }
 
-  private static void narrow8(int k, long a, long b, long c, long cStride) {
+  private static void narrow8(int k, long aAt, long bAt, long cAt, long cStride) {
+    MemorySegment a = ALL.asSlice(aAt, k * (8 * BYTES));
+    MemorySegment b = ALL.asSlice(bAt, k * (1 * VECTOR_BYTES));
+    MemorySegment c = ALL.asSlice(cAt, 7 * cStride + 1 * VECTOR_BYTES);
     FloatVector c0 = FloatVector.zero(S);
     FloatVector c1 = FloatVector.zero(S);
     FloatVector c2 = FloatVector.zero(S);
@@ -241,50 +239,46 @@ final class FloatTile implements GemmTile {
     FloatVector c6 = FloatVector.zero(S);
     FloatVector c7 = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector bx = FloatVector.fromMemorySegment(S, ALL, b + p * VECTOR_BYTES, ORDER);
+      FloatVector bx = FloatVector.fromMemorySegment(S, b, p * VECTOR_BYTES, ORDER);
       FloatVector a0 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES))).reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES))).reinterpretAsFloats();
       c0 = a0.fma(bx, c0);
       FloatVector a1 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 1 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 1 * BYTES)).reinterpretAsFloats();
       c1 = a1.fma(bx, c1);
       FloatVector a2 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 2 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 2 * BYTES)).reinterpretAsFloats();
       c2 = a2.fma(bx, c2);
       FloatVector a3 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 3 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 3 * BYTES)).reinterpretAsFloats();
       c3 = a3.fma(bx, c3);
       FloatVector a4 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 4 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 4 * BYTES)).reinterpretAsFloats();
       c4 = a4.fma(bx, c4);
       FloatVector a5 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 5 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 5 * BYTES)).reinterpretAsFloats();
       c5 = a5.fma(bx, c5);
       FloatVector a6 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 6 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 6 * BYTES)).reinterpretAsFloats();
       c6 = a6.fma(bx, c6);
       FloatVector a7 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (8 * BYTES) + 7 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (8 * BYTES) + 7 * BYTES)).reinterpretAsFloats();
       c7 = a7.fma(bx, c7);
     }
-    c0.intoMemorySegment(ALL, c, ORDER);
-    c1.intoMemorySegment(ALL, c + cStride, ORDER);
-    c2.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
-    c3.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
-    c4.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
-    c5.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
-    c6.intoMemorySegment(ALL, c + 6 * cStride, ORDER);
-    c7.intoMemorySegment(ALL, c + 7 * cStride, ORDER);
+    c0.intoMemorySegment(c, 0, ORDER);
+    c1.intoMemorySegment(c, cStride, ORDER);
+    c2.intoMemorySegment(c, 2 * cStride, ORDER);
+    c3.intoMemorySegment(c, 3 * cStride, ORDER);
+    c4.intoMemorySegment(c, 4 * cStride, ORDER);
+    c5.intoMemorySegment(c, 5 * cStride, ORDER);
+    c6.intoMemorySegment(c, 6 * cStride, ORDER);
+    c7.intoMemorySegment(c, 7 * cStride, ORDER);
   }
 
-  private static void narrow6(int k, long a, long b, long c, long cStride) {
+  private static void narrow6(int k, long aAt, long bAt, long cAt, long cStride) {
+    MemorySegment a = ALL.asSlice(aAt, k * (6 * BYTES));
+    MemorySegment b = ALL.asSlice(bAt, k * (1 * VECTOR_BYTES));
+    MemorySegment c = ALL.asSlice(cAt, 5 * cStride + 1 * VECTOR_BYTES);
     FloatVector c0 = FloatVector.zero(S);
     FloatVector c1 = FloatVector.zero(S);
     FloatVector c2 = FloatVector.zero(S);
@@ -292,36 +286,31 @@ final class FloatTile implements GemmTile {
     FloatVector c4 = FloatVector.zero(S);
     FloatVector c5 = FloatVector.zero(S);
     for (long p = 0; p < k; p++) {
-      FloatVector bx = FloatVector.fromMemorySegment(S, ALL, b + p * VECTOR_BYTES, ORDER);
+      FloatVector bx = FloatVector.fromMemorySegment(S, b, p * VECTOR_BYTES, ORDER);
       FloatVector a0 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES))).reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES))).reinterpretAsFloats();
       c0 = a0.fma(bx, c0);
       FloatVector a1 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 1 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 1 * BYTES)).reinterpretAsFloats();
       c1 = a1.fma(bx, c1);
       FloatVector a2 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 2 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 2 * BYTES)).reinterpretAsFloats();
       c2 = a2.fma(bx, c2);
       FloatVector a3 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 3 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 3 * BYTES)).reinterpretAsFloats();
       c3 = a3.fma(bx, c3);
       FloatVector a4 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 4 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 4 * BYTES)).reinterpretAsFloats();
       c4 = a4.fma(bx, c4);
       FloatVector a5 =
-          IntVector.broadcast(I, ALL.get(ELEMENT, a + p * (6 * BYTES) + 5 * BYTES))
-              .reinterpretAsFloats();
+          IntVector.broadcast(I, a.get(ELEMENT, p * (6 * BYTES) + 5 * BYTES)).reinterpretAsFloats();
       c5 = a5.fma(bx, c5);
     }
-    c0.intoMemorySegment(ALL, c, ORDER);
-    c1.intoMemorySegment(ALL, c + cStride, ORDER);
-    c2.intoMemorySegment(ALL, c + 2 * cStride, ORDER);
-    c3.intoMemorySegment(ALL, c + 3 * cStride, ORDER);
-    c4.intoMemorySegment(ALL, c + 4 * cStride, ORDER);
-    c5.intoMemorySegment(ALL, c + 5 * cStride, ORDER);
+    c0.intoMemorySegment(c, 0, ORDER);
+    c1.intoMemorySegment(c, cStride, ORDER);
+    c2.intoMemorySegment(c, 2 * cStride, ORDER);
+    c3.intoMemorySegment(c, 3 * cStride, ORDER);
+    c4.intoMemorySegment(c, 4 * cStride, ORDER);
+    c5.intoMemorySegment(c, 5 * cStride, ORDER);
   }
 }

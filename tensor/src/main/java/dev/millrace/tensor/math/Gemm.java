@@ -19,8 +19,8 @@ import java.lang.foreign.MemorySegment;
  */
 public record Gemm(
     DType type, boolean transA, boolean transB, int m, int n, int k, int lda, int ldb, int ldc) {
-  /** Multiplications that are worth another thread: some microseconds. */
-  private static final long MIN_WORK = 300_000;
+  /** Multiplications that are worth another thread: some ten microseconds. */
+  private static final long MIN_WORK = 1_000_000;
 
   /** Split at multiples of these, so that threads share no cache line and few tiles are cut. */
   private static final int ROW_UNIT = 8;
