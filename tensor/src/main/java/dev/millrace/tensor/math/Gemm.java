@@ -19,8 +19,11 @@ import java.lang.foreign.MemorySegment;
  */
 public record Gemm(
     DType type, boolean transA, boolean transB, int m, int n, int k, int lda, int ldb, int ldc) {
-  /** Multiplications that are worth another thread: some ten microseconds. */
-  private static final long MIN_WORK = 1_000_000;
+  /** Multiplications for a thread that are worth waking it: some ten microseconds. */
+  private static final long WORTH_WAKING = 1_000_000;
+
+  /** Multiplications for a thread that are worth sharing with one that is awake. */
+  private static final long WORTH_SHARING = 250_000;
 
   /** Split at multiples of these, so that threads share no cache line and few tiles are cut. */
   private static final int ROW_UNIT = 8;
@@ -84,7 +87,7 @@ public record Gemm(
       case INT16, INT32, INT64 ->
           Parallel.run(
               m,
-              share(m, ROW_UNIT),
+              grain(m, ROW_UNIT),
               (from, to) -> IntegerGemm.rows(this, a, b, c, accumulate, (int) from, (int) to));
       default ->
           throw MillraceException.invalid(
@@ -95,13 +98,21 @@ public record Gemm(
   }
 
   private void split(MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate) {
-    long grain = m >= n ? share(m, ROW_UNIT) : share(n, COLUMN_UNIT);
+    long grain = m >= n ? grain(m, ROW_UNIT) : grain(n, COLUMN_UNIT);
     if (grain >= Math.max(m, n)) {
       block(a, b, c, accumulate, 0, m, 0, n);
     } else if (m >= n) {
-      Parallel.run(m, grain, (from, to) -> block(a, b, c, accumulate, (int) from, (int) to, 0, n));
+      share(m, grain, (from, to) -> block(a, b, c, accumulate, (int) from, (int) to, 0, n));
     } else {
-      Parallel.run(n, grain, (from, to) -> block(a, b, c, accumulate, 0, m, (int) from, (int) to));
+      share(n, grain, (from, to) -> block(a, b, c, accumulate, 0, m, (int) from, (int) to));
+    }
+  }
+
+  private void share(int size, long grain, Parallel.Range body) {
+    if (work() >= 2 * WORTH_WAKING) {
+      Parallel.run(size, grain, body);
+    } else {
+      Parallel.runBrief(size, grain, body);
     }
   }
 
@@ -129,9 +140,14 @@ public record Gemm(
   }
 
   /** How many of {@code size} rows or columns a thread gets; all if another is not worth it. */
-  private long share(long size, int unit) {
-    long threads = Math.clamp((long) m * n * k / MIN_WORK, 1, Parallel.threads());
+  private long grain(long size, int unit) {
+    long threads = Math.clamp(work() / WORTH_SHARING, 1, Parallel.threads());
     return ((size + threads - 1) / threads + unit - 1) / unit * unit;
+  }
+
+  /** Multiplications of the product. */
+  private long work() {
+    return (long) m * n * k;
   }
 
   private void checkSize(String name, MemorySegment s, long rows, long cols, long stride) {

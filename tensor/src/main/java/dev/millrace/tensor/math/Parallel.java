@@ -34,6 +34,12 @@ public final class Parallel {
 
   private static final long MIN_SPIN_NANOS = 2_000;
 
+  /** Of so many brief loops one wakes helpers that sleep. */
+  private static final int BRIEF_LOOPS_PER_WAKING = 16;
+
+  /** Brief loops so far, about: threads may count at once. */
+  private static int briefLoops;
+
   private static volatile int threads = Integer.getInteger("millrace.threads", MACHINE);
   private static volatile Thread[] helpers = new Thread[0];
 
@@ -59,6 +65,19 @@ public final class Parallel {
    * thrown when all have ended.
    */
   public static void run(long n, long grain, Range body) {
+    run(n, grain, body, true);
+  }
+
+  /**
+   * The same for a loop so short that waking a thread would take about as long. Helpers that are
+   * awake, as they are between loops that come in quick succession, take part of it; those that
+   * sleep are only now and then woken, to see whether more loops follow.
+   */
+  public static void runBrief(long n, long grain, Range body) {
+    run(n, grain, body, briefLoops++ % BRIEF_LOOPS_PER_WAKING == 0);
+  }
+
+  private static void run(long n, long grain, Range body, boolean wake) {
     int t = threads;
     if (t == 1 || n <= grain) {
       if (n > 0) {
@@ -69,7 +88,7 @@ public final class Parallel {
     long pieces = Math.min(t, (n + grain - 1) / grain);
     long each = (n + pieces - 1) / pieces;
     each = (each + grain - 1) / grain * grain;
-    share(new Job(n, each, body), (int) pieces);
+    share(new Job(n, each, body), (int) pieces, wake);
   }
 
   /**
@@ -84,12 +103,12 @@ public final class Parallel {
       }
       return;
     }
-    share(new Job(n, 1, (from, _) -> body.accept((int) from)), t);
+    share(new Job(n, 1, (from, _) -> body.accept((int) from)), t, true);
   }
 
-  private static void share(Job job, int workers) {
+  private static void share(Job job, int workers, boolean wake) {
     int slot = offer(job);
-    if (slot >= 0) {
+    if (slot >= 0 && wake) {
       wakeHelpers(workers - 1);
     }
     job.work();

@@ -63,6 +63,29 @@ class ParallelTest {
   }
 
   @Test
+  void briefLoopsVisitEveryIndexOnceAndFindHelp() {
+    Set<Thread> workers = ConcurrentHashMap.newKeySet();
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () -> {
+          while (workers.size() < 2) {
+            AtomicIntegerArray visits = new AtomicIntegerArray(1000);
+            Parallel.runBrief(
+                1000,
+                16,
+                (from, to) -> {
+                  workers.add(Thread.currentThread());
+                  for (long i = from; i < to; i++) {
+                    visits.incrementAndGet((int) i);
+                  }
+                });
+            assertTrue(IntStream.range(0, 1000).allMatch(i -> visits.get(i) == 1));
+          }
+        },
+        "no helper ever took part in a brief loop");
+  }
+
+  @Test
   void rangesDependOnTheNumbersOnly() {
     Set<String> first = ranges();
     for (int i = 0; i < 50; i++) {
