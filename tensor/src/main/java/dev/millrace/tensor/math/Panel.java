@@ -97,8 +97,29 @@ final class Panel {
   /** Four rows become four columns, four by four elements at a time. */
   private static void fourRows(long from, long stride, long depth, long to, long step) {
     long whole = depth & -4;
-    for (long p = 0; p < whole; p += 4) {
-      long f = from + p * 4;
+    squares(from, stride, 16, to, step, 4 * step, whole / 4);
+    for (int i = 0; i < 4; i++) {
+      column4(from + i * stride + whole * 4, 4, depth - whole, to + whole * step + i * 4L, step);
+    }
+  }
+
+  /** Four columns become four rows. */
+  private static void fourColumns(long from, long stride, long depth, long to, long step) {
+    long whole = depth & -4;
+    squares(from, stride, 4 * stride, to, step, 16, whole / 4);
+    for (int i = 0; i < 4; i++) {
+      column4(from + whole * stride + i * 4L, stride, depth - whole, to + i * step + whole * 4, 4);
+    }
+  }
+
+  /**
+   * Transposes {@code n} squares of four by four elements, which follow each other at a distance of
+   * {@code next} bytes, to squares at a distance of {@code nextTo}.
+   */
+  private static void squares(
+      long from, long stride, long next, long to, long step, long nextTo, long n) {
+    for (long i = 0; i < n; i++) {
+      long f = from + i * next;
       FloatVector a = FloatVector.fromMemorySegment(FOUR, ALL, f, ORDER);
       FloatVector b = FloatVector.fromMemorySegment(FOUR, ALL, f + stride, ORDER);
       FloatVector c = FloatVector.fromMemorySegment(FOUR, ALL, f + 2 * stride, ORDER);
@@ -107,31 +128,33 @@ final class Panel {
       FloatVector abHigh = a.rearrange(HIGH_TWICE).blend(b.rearrange(HIGH_TWICE), ODD);
       FloatVector cdLow = c.rearrange(LOW_TWICE).blend(d.rearrange(LOW_TWICE), ODD);
       FloatVector cdHigh = c.rearrange(HIGH_TWICE).blend(d.rearrange(HIGH_TWICE), ODD);
-      long t = to + p * step;
+      long t = to + i * nextTo;
       abLow.blend(cdLow.rearrange(LOW_PAIR), UPPER).intoMemorySegment(ALL, t, ORDER);
       abLow.rearrange(HIGH_PAIR).blend(cdLow, UPPER).intoMemorySegment(ALL, t + step, ORDER);
       abHigh.blend(cdHigh.rearrange(LOW_PAIR), UPPER).intoMemorySegment(ALL, t + 2 * step, ORDER);
       abHigh.rearrange(HIGH_PAIR).blend(cdHigh, UPPER).intoMemorySegment(ALL, t + 3 * step, ORDER);
     }
-    for (int i = 0; i < 4; i++) {
-      for (long p = whole; p < depth; p++) {
-        ALL.set(I32, to + p * step + i * 4L, ALL.get(I32, from + i * stride + p * 4));
-      }
-    }
   }
 
   /** Writes the transposed of {@code rows} by {@code cols} floats; strides are in bytes. */
   static void transpose(long from, long stride, int rows, int cols, long to, long step) {
-    if (rows < 4) {
+    if (Math.min(rows, cols) < 4) {
       for (int i = 0; i < rows; i++) {
         column4(from + i * stride, 4, cols, to + i * 4L, step);
       }
       return;
     }
-    // The last group of four may overlap the one before it.
-    for (int i = 0; i < rows; i += 4) {
-      int row = Math.min(i, rows - 4);
-      fourRows(from + row * stride, stride, cols, to + row * 4L, step);
+    // Along the longer side. The last group of four may overlap the one before it.
+    if (cols >= rows) {
+      for (int i = 0; i < rows; i += 4) {
+        int row = Math.min(i, rows - 4);
+        fourRows(from + row * stride, stride, cols, to + row * 4L, step);
+      }
+    } else {
+      for (int j = 0; j < cols; j += 4) {
+        int col = Math.min(j, cols - 4);
+        fourColumns(from + col * 4L, stride, rows, to + col * step, step);
+      }
     }
   }
 
