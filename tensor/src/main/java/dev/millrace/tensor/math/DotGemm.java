@@ -2,6 +2,10 @@ package dev.millrace.tensor.math;
 
 import static dev.millrace.tensor.math.AllMemory.ALL;
 
+import dev.millrace.tensor.Buffer;
+import dev.millrace.tensor.BufferPool;
+import dev.millrace.tensor.DType;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
@@ -11,7 +15,7 @@ import jdk.incubator.vector.VectorSpecies;
 /**
  * Products of floats with few columns (or few rows) whose two matrices are both read along the
  * inner dimension: each element of C is the dot product of a row of A and a row of the transposed
- * B. Nothing is packed, so a product of a matrix and a vector reads the matrix once. Four rows and
+ * B. A is not packed, so a product of a matrix and a vector reads the matrix once. Four rows and
  * two columns are computed at a time.
  */
 final class DotGemm {
@@ -19,13 +23,71 @@ final class DotGemm {
   private static final ByteOrder ORDER = ByteOrder.LITTLE_ENDIAN;
   private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
+  /** Columns from and up to which this beats tiles, which compute a whole vector of them. */
+  private static final int MIN_COLUMNS = 2;
+
+  private static final int MAX_COLUMNS = 10;
+
+  /** From here on the sums across lanes do not count any more, nor the transposing of B. */
+  private static final int MIN_DEPTH = 256;
+
+  private static final int MIN_ROWS = 32;
+
   private DotGemm() {}
+
+  /** Whether this is the way to compute {@code rows} by {@code cols} elements of a product. */
+  static boolean suits(Gemm g, int rows, int cols) {
+    return g.type() == DType.FLOAT
+        && !g.transA()
+        && !g.transB()
+        && cols >= MIN_COLUMNS
+        && cols <= MAX_COLUMNS
+        && g.k() >= MIN_DEPTH
+        && rows >= MIN_ROWS;
+  }
+
+  /**
+   * Computes rows {@code i0} to {@code i1} and columns {@code j0} to {@code j1} of C, of a product
+   * whose A is not transposed. B is transposed unless it is already or has one column only.
+   */
+  static void multiply(
+      Gemm g,
+      MemorySegment a,
+      MemorySegment b,
+      MemorySegment c,
+      boolean accumulate,
+      int i0,
+      int i1,
+      int j0,
+      int j1) {
+    long aStride = 4L * g.lda();
+    long bStride = 4L * g.ldb();
+    long cStride = 4L * g.ldc();
+    long aAt = a.address() + i0 * aStride;
+    long bAt = b.address() + (g.transB() ? j0 * bStride : 4L * j0);
+    long cAt = c.address() + i0 * cStride + 4L * j0;
+    int rows = i1 - i0;
+    int cols = j1 - j0;
+    if (g.transB() || g.ldb() == 1) {
+      multiply(g.k(), rows, cols, aAt, aStride, bAt, bStride, cAt, cStride, accumulate);
+      return;
+    }
+    long stride = (g.k() + 15L) / 16 * 64;
+    Buffer scratch = BufferPool.shared().allocate(stride * cols);
+    long turned = scratch.memory().address();
+    try {
+      Panel.transpose(bAt, bStride, g.k(), cols, turned, stride);
+      multiply(g.k(), rows, cols, aAt, aStride, turned, stride, cAt, cStride, accumulate);
+    } finally {
+      scratch.release();
+    }
+  }
 
   /**
    * Computes {@code rows} by {@code cols} elements of C at these addresses. Strides are in bytes;
    * {@code bStride} leads from one column of the product to the next.
    */
-  static void multiply(
+  private static void multiply(
       int k,
       int rows,
       int cols,

@@ -90,7 +90,7 @@ final class VectorGemm {
     }
     int few = g.transB() ? Math.min(i1 - i0, j1 - j0) : j1 - j0;
     if (g.type() == DType.FLOAT && !g.transA() && few <= FEW) {
-      dots(g, a, b, c, accumulate, i0, i1, j0, j1);
+      DotGemm.multiply(g, a, b, c, accumulate, i0, i1, j0, j1);
       return;
     }
     GemmTile tile = GemmTile.of(g.type());
@@ -126,40 +126,6 @@ final class VectorGemm {
       long bAt = b.address() + 4L * j0;
       long cAt = c.address() + 4L * ((long) i * g.ldc() + j0);
       RowGemm.multiply(g.k(), j1 - j0, aAt, aStride, bAt, 4L * g.ldb(), cAt, accumulate);
-    }
-  }
-
-  /** Few columns: B is transposed unless it is already or has one column only. */
-  private static void dots(
-      Gemm g,
-      MemorySegment a,
-      MemorySegment b,
-      MemorySegment c,
-      boolean accumulate,
-      int i0,
-      int i1,
-      int j0,
-      int j1) {
-    long aStride = 4L * g.lda();
-    long bStride = 4L * g.ldb();
-    long cStride = 4L * g.ldc();
-    long aAt = a.address() + i0 * aStride;
-    long bAt = b.address() + (g.transB() ? j0 * bStride : 4L * j0);
-    long cAt = c.address() + i0 * cStride + 4L * j0;
-    int rows = i1 - i0;
-    int cols = j1 - j0;
-    if (g.transB() || g.ldb() == 1) {
-      DotGemm.multiply(g.k(), rows, cols, aAt, aStride, bAt, bStride, cAt, cStride, accumulate);
-      return;
-    }
-    long stride = roundUp(g.k(), 16) * 4;
-    Buffer scratch = BufferPool.shared().allocate(stride * cols);
-    long turned = scratch.memory().address();
-    try {
-      Panel.transpose(bAt, bStride, g.k(), cols, turned, stride);
-      DotGemm.multiply(g.k(), rows, cols, aAt, aStride, turned, stride, cAt, cStride, accumulate);
-    } finally {
-      scratch.release();
     }
   }
 
