@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.millrace.examples.mnist.RingTraining;
+import dev.millrace.cli.Millrace;
 import dev.millrace.interop.ChildProcess;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,17 +14,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Programs of Millrace under other systems' launchers. */
 class ForeignLauncherTest {
   @Test
   @Timeout(180)
-  void mpirunStartsTheRingThatLearnsDigits() throws Exception {
+  void mpirunStartsTheRingThatLearnsDigits(@TempDir Path folder) throws Exception {
     assumeTrue(Files.isExecutable(Path.of("/usr/bin/mpirun")), "Open MPI is not installed");
     List<String> command =
         new ArrayList<>(List.of("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "4"));
     command.addAll(
-        ChildProcess.java(RingTraining.class, List.of("--model", "softmax", "--steps", "200")));
+        ChildProcess.java(
+            Millrace.class,
+            List.of("train", "mnist", "--mode", "ring", "--model", "softmax", "--steps", "100")));
+    command.addAll(List.of("--log-dir", folder.toString()));
     Process p = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
     List<String> lines;
     try (Stream<String> out = p.inputReader().lines()) {
@@ -36,8 +40,6 @@ class ForeignLauncherTest {
     assertEquals(0, p.exitValue(), lines.toString());
     List<String> last = lines.stream().filter(l -> l.contains("test accuracy")).toList();
     assertEquals(1, last.size(), lines.toString());
-    String[] words = last.getFirst().split(" ");
-    assertEquals("4 ranks,", words[0] + " " + words[1]);
-    assertTrue(Double.parseDouble(words[4]) > 80, last.getFirst());
+    assertTrue(Double.parseDouble(last.getFirst().split(" ")[2]) > 80, last.getFirst());
   }
 }
