@@ -113,7 +113,7 @@ public final class MnistTraining {
     return trainUntilTold(stop, model, LocalSession::new, usual(model, true).withHooks(stop), 0);
   }
 
-  /** Trains as one rank of a ring; returns the accuracy, as every rank has the same model. */
+  /** Trains as one rank of a ring; rank 0 returns the accuracy, others NaN. */
   public double rank(Ring ring) {
     Scope scope = Scope.of(seeded(RingOps.newGraph(ring)));
     MnistModel model =
@@ -251,6 +251,7 @@ public final class MnistTraining {
     }
   }
 
+  /** Trains as the worker or rank {@code index}; the first one shows how it goes, and tests. */
   private double train(
       MnistModel model, SessionFactory sessions, TrainingSettings training, int index) {
     MnistData.Batches batches =
@@ -267,14 +268,14 @@ public final class MnistTraining {
                     Map.of(model.images(), batch[0], model.labels(), batch[1]),
                     seen,
                     List.of(model.train()));
-            if (training.chief()) {
+            if (index == 0) {
               progress.step(r.get(1).longValue(), r.get(0).doubleValue());
             }
             r.forEach(Tensor::close);
             batch[0].close();
             batch[1].close();
           });
-      if (!training.chief()) {
+      if (index != 0) {
         return Double.NaN;
       }
       progress.end(model.stepOf(session.raw()));
