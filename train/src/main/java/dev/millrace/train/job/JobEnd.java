@@ -41,6 +41,7 @@ public final class JobEnd {
   private static final Duration LAST_WORD = Duration.ofSeconds(10);
   private static final Duration GRACE = Duration.ofSeconds(10);
   private static final long PAUSE_NANOS = 500_000_000L;
+  private static final long LOOK_NANOS = 200_000_000L;
   private static final Duration REPORT = Duration.ofSeconds(60);
   private static final Duration LONGEST_REPORT = Duration.ofMinutes(5);
 
@@ -150,17 +151,14 @@ public final class JobEnd {
       OpRegistry registry, SessionFactory sessions, int index, List<String> tasks, Duration grace) {
     Graph graph = new Graph(registry);
     Output queue = queue(Scope.of(graph), index);
-    Output next =
-        QueueAccess.dequeue(
-                // The name is what the log says this process waits for.
-                Scope.of(graph).colocatedWith(queue.node()).withName("last_word_of_a_worker"),
-                queue,
-                List.of(DType.STRING))
-            .output(0);
+    Scope there = Scope.of(graph).colocatedWith(queue.node());
+    Output count = QueueAccess.size(there, queue);
+    Output next = QueueAccess.dequeue(there, queue, List.of(DType.STRING)).output(0);
     Roll roll = new Roll(tasks, grace);
+    roll.report();
     while (true) {
       try (Session session = sessions.open(graph)) {
-        return roll.call(session, next);
+        return roll.call(session, count, next);
       } catch (MillraceException e) {
         // The queue outlives a session, as when this process was paused for long.
         if (e.code() != Code.ABORTED && e.code() != Code.UNAVAILABLE) {
@@ -180,7 +178,7 @@ public final class JobEnd {
     private long chiefDone;
     private String failure;
 
-    /** When to say next that the job goes on: less and less often. */
+    /** When to say again that the job goes on: less and less often. */
     private Duration report = REPORT;
 
     Roll(List<String> tasks, Duration grace) {
@@ -189,9 +187,13 @@ public final class JobEnd {
       this.grace = grace;
     }
 
-    Outcome call(Session session, Output next) {
+    void report() {
+      LOG.info("Serving; the job ends when {} are done.", missing);
+    }
+
+    Outcome call(Session session, Output count, Output next) {
       while (true) {
-        String word = listen(session, next);
+        String word = listen(session, count, next);
         if (word != null) {
           LOG.info("Last word of {}", word);
           hear(word);
@@ -205,7 +207,7 @@ public final class JobEnd {
           return new Outcome(failure);
         }
         if (word == null && !isChiefDone()) {
-          LOG.info("Serving; the job ends when {} are done.", missing);
+          report();
           report =
               report.multipliedBy(2).compareTo(LONGEST_REPORT) < 0
                   ? report.multipliedBy(2)
@@ -214,19 +216,28 @@ public final class JobEnd {
       }
     }
 
-    /** The next word; null if none came for a while. */
-    private String listen(Session session, Output next) {
-      Duration patience = isChiefDone() ? Duration.ofNanos(Math.max(1_000_000, left())) : report;
-      try (Tensor t =
-          session
-              .run(Map.of(), List.of(next), List.of(), RunOptions.DEFAULT.withTimeout(patience))
-              .getFirst()) {
-        return t.stringValue();
-      } catch (MillraceException e) {
-        if (e.code() != Code.DEADLINE_EXCEEDED) {
-          throw e;
+    /**
+     * The next word; null if none came for a while. It looks whether there is one and only then
+     * takes it: a step that waited could be given a word just as its time is over, and lose it.
+     */
+    private String listen(Session session, Output count, Output next) {
+      long patience = isChiefDone() ? left() : report.toNanos();
+      long end = System.nanoTime() + patience;
+      while (count(session, count) == 0) {
+        long left = end - System.nanoTime();
+        if (left <= 0) {
+          return null;
         }
-        return null;
+        LockSupport.parkNanos(Math.min(LOOK_NANOS, left));
+      }
+      try (Tensor word = session.fetch(next)) {
+        return word.stringValue();
+      }
+    }
+
+    private static int count(Session session, Output count) {
+      try (Tensor n = session.fetch(count)) {
+        return n.intValue();
       }
     }
 

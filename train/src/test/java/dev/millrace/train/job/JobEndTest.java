@@ -7,8 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
 import dev.millrace.ops.StandardOps;
+import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.session.LineModel;
@@ -20,9 +24,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -121,6 +127,52 @@ class JobEndTest {
       lastWord(cluster, 1, "chief/0", new MillraceException(Code.ABORTED, "tired"));
       assertEquals("chief/0 failed: tired", outcome.get(30, TimeUnit.SECONDS).cause());
     }
+  }
+
+  /** A step that waited for a word could lose it when its time is over, and would be logged. */
+  @Test
+  void aWordIsTakenWhenItIsThereAndNotWaitedFor() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(1, 1)) {
+      AtomicInteger taken = new AtomicInteger();
+      CompletableFuture<JobEnd.Outcome> outcome =
+          CompletableFuture.supplyAsync(
+              () ->
+                  JobEnd.await(
+                      StandardOps.registry(),
+                      g -> counting(cluster.sessionsOfPs(0).open(g), "QueueDequeueV2", taken),
+                      0,
+                      1,
+                      Duration.ofSeconds(60)));
+      assertThrows(TimeoutException.class, () -> outcome.get(300, TimeUnit.MILLISECONDS));
+      assertEquals(0, taken.get());
+      lastWord(cluster, 0, "worker/0", null);
+      assertEquals(0, outcome.get(30, TimeUnit.SECONDS).exitCode());
+      assertEquals(1, taken.get());
+    }
+  }
+
+  /** The same session, which counts the steps that fetch from an op. */
+  private static Session counting(Session session, String op, AtomicInteger steps) {
+    return new Session() {
+      @Override
+      public List<Tensor> run(
+          Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions options) {
+        if (fetches.stream().anyMatch(f -> f.node().op().name().equals(op))) {
+          steps.incrementAndGet();
+        }
+        return session.run(feeds, fetches, targets, options);
+      }
+
+      @Override
+      public Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets) {
+        throw new UnsupportedOperationException("not counted");
+      }
+
+      @Override
+      public void close() {
+        session.close();
+      }
+    };
   }
 
   /** Says it through worker {@code index}, whoever is meant by it. */
