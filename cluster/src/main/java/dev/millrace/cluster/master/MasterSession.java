@@ -447,6 +447,8 @@ public final class MasterSession {
             new MillraceException(Code.CANCELLED, "The client's thread was interrupted.", e);
         cancellation.cancel(c);
         errors.add(worker.name(), c, cancellation);
+        // Results may be under way already.
+        call.thenAccept(late -> late.forEach(Tensor::release));
         return null;
       }
     }

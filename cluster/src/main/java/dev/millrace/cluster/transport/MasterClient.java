@@ -34,6 +34,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
@@ -125,14 +126,21 @@ public final class MasterClient implements AutoCloseable {
 
   private static Tensor[] stepOver(Link l, ClientStep step) {
     Cancellation cancellation = new Cancellation();
+    return await(l.step(step, cancellation), cancellation);
+  }
+
+  /** Waits for the results of a step, and cancels it if this thread is interrupted. */
+  static Tensor[] await(CompletableFuture<List<Tensor>> answer, Cancellation cancellation) {
     try {
-      return l.step(step, cancellation).get().toArray(new Tensor[0]);
+      return answer.get().toArray(new Tensor[0]);
     } catch (ExecutionException e) {
       throw MillraceException.of(e);
     } catch (InterruptedException e) {
       MillraceException c =
           new MillraceException(Code.CANCELLED, "The client's thread was interrupted.", e);
       cancellation.cancel(c);
+      // They may be under way already.
+      answer.thenAccept(late -> late.forEach(Tensor::release));
       Thread.currentThread().interrupt();
       throw c;
     }
