@@ -286,6 +286,10 @@ class CollectiveOpsTest {
         }
       }
     }
+    // Every step counts on: nobody, the leader neither, keeps what is done only once.
+    for (Server s : servers) {
+      assertEquals(0, s.worker().collectives().instanceCount(), s.task()::toString);
+    }
   }
 
   @Test

@@ -55,10 +55,17 @@ final class GroupTable {
     }
   }
 
-  /** One operation of a group; only a broadcast waits for all to learn who the source is. */
+  /**
+   * One operation of a group; only a broadcast waits for all to learn who the source is. What a
+   * node does again in every step is kept: members tell it once, and a difference shows later. What
+   * belongs to one step is forgotten when all have told it.
+   */
   private static final class Instance {
     final CompleteInstanceRequest first;
+
+    /** The devices that have told it, and whether they say that they are the source. */
     final Map<String, Boolean> isSource = new LinkedHashMap<>();
+
     final List<CompletableFuture<CompleteInstanceResponse>> waiting = new ArrayList<>();
 
     Instance(CompleteInstanceRequest first) {
@@ -232,15 +239,17 @@ final class GroupTable {
           Code.FAILED_PRECONDITION,
           "group " + r.getGroupKey() + " not found. This normally means the server has restarted");
     }
-    Instance i =
-        g.instances.computeIfAbsent(
-            List.of((long) r.getInstanceKey(), r.getStepId()), k -> new Instance(r));
+    List<Long> key = List.of((long) r.getInstanceKey(), r.getStepId());
+    Instance i = g.instances.computeIfAbsent(key, k -> new Instance(r));
     checkSame(i.first, r);
+    i.isSource.put(r.getDevice(), r.getIsSource());
+    if (r.getStepId() != 0 && i.isSource.size() == g.size) {
+      g.instances.remove(key);
+    }
     if (r.getType() != BROADCAST) {
       answer.complete(instanceResponse(r, -1));
       return;
     }
-    i.isSource.put(r.getDevice(), r.getIsSource());
     i.waiting.removeIf(CompletableFuture::isDone);
     i.waiting.add(answer);
     if (i.isSource.size() < g.size) {
@@ -296,6 +305,11 @@ final class GroupTable {
 
   private static List<Long> dims(CompleteInstanceRequest r) {
     return r.getShape().getDimList().stream().map(d -> d.getSize()).toList();
+  }
+
+  /** How many operations are remembered. */
+  synchronized int instanceCount() {
+    return groups.values().stream().mapToInt(g -> g.instances.size()).sum();
   }
 
   /** A task is gone: the groups it had devices in end. */

@@ -82,7 +82,7 @@ public final class TaskCollectives {
       if (work instanceof Collectives.Join) {
         return;
       }
-      int source = source(part, work, value, patience, cancellation);
+      int source = source(stepId, part, work, value, patience, cancellation);
       try (Exchange exchange =
           new Exchange(stepId, part, group, buffers, peers, patience, cancellation)) {
         switch (work) {
@@ -160,8 +160,12 @@ public final class TaskCollectives {
     return group;
   }
 
-  /** Tells the leader what is done, so that differences show; gives the source of a broadcast. */
+  /**
+   * Tells the leader what is done, so that differences show; gives the source of a broadcast. What
+   * is done only once is told with the step, and the leader forgets it when all have told it.
+   */
   private int source(
+      long stepId,
       Collectives.Part part,
       Collectives.Work work,
       Tensor value,
@@ -177,7 +181,8 @@ public final class TaskCollectives {
             .setGroupSize(part.groupSize())
             .setInstanceKey(part.instanceKey())
             .setDeviceType(DeviceSpec.parse(part.device()).type())
-            .setDevice(part.device());
+            .setDevice(part.device())
+            .setStepId(part.once() ? stepId : 0);
     switch (work) {
       case Collectives.Reduce r -> request.addAllSubdivOffset(r.rings());
       case Collectives.Broadcast b -> request.addSubdivOffset(0).setIsSource(b.isSource());
@@ -193,7 +198,9 @@ public final class TaskCollectives {
         patience.await(
             peers.peer(leader).completeInstance(told, patience.callLimit(), cancellation),
             leader + " to name the source of instance " + part.instanceKey());
-    instances.put(id, new Instance(told, answer.getSourceRank()));
+    if (!part.once()) {
+      instances.put(id, new Instance(told, answer.getSourceRank()));
+    }
     return answer.getSourceRank();
   }
 
@@ -239,6 +246,11 @@ public final class TaskCollectives {
         forget(g.key());
       }
     }
+  }
+
+  /** As the leader and as a member: how many operations of groups are remembered. */
+  public int instanceCount() {
+    return instances.size() + table.instanceCount();
   }
 
   /** Whoever waits for a group fails. */

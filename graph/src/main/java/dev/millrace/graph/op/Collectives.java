@@ -19,6 +19,7 @@ public interface Collectives {
    * @param device of the node, in full
    * @param groupKey names the group among all tasks
    * @param instanceKey names the operation within the group
+   * @param once whether the key names this execution only, as by counting, and not all of a node
    * @param frame the loop frame and iteration, {@code 0:0} outside loops
    * @param timeout zero if the operation has none of its own
    */
@@ -28,6 +29,7 @@ public interface Collectives {
       int groupKey,
       int groupSize,
       int instanceKey,
+      boolean once,
       String frame,
       Duration timeout) {}
 

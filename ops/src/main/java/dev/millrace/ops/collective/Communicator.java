@@ -82,6 +82,7 @@ public final class Communicator implements Resources.Resource {
         groupKey,
         groupSize,
         instance,
+        true,
         c.frameAndIteration(),
         limit.isZero() ? timeout : limit);
   }

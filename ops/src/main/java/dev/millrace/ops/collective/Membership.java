@@ -61,6 +61,7 @@ enum Membership {
         byInputs ? scalar(c, firstKey + 1, "group_key") : node.intAttr("group_key"),
         size,
         byInputs ? scalar(c, firstKey + 2, "instance_key") : node.intAttr("instance_key"),
+        false,
         c.frameAndIteration(),
         timeout(node));
   }
