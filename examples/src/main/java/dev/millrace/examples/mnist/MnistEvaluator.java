@@ -9,6 +9,8 @@ import dev.millrace.runtime.LocalSession;
 import dev.millrace.storage.EventWriter;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.checkpoint.Saver;
+import dev.millrace.train.job.EndNote;
+import dev.millrace.train.job.JobEnd;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -18,32 +20,39 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The evaluator of a job: outside of its cluster, it tests each checkpoint that appears in the
- * folder of the job. What it finds goes to the folder {@code eval} in there, a run of its own in
- * TensorBoard.
+ * folder of the job, until that of the last step or the chief's {@link EndNote}. What it finds goes
+ * to the folder {@code eval} in there, a run of its own in TensorBoard.
  */
 final class MnistEvaluator {
   private static final Logger LOG = LoggerFactory.getLogger(MnistEvaluator.class);
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
   private static final Duration SAY_EVERY = Duration.ofMinutes(2);
 
-  /** Several times what passes between two saves: nobody is training any more. */
-  private static final Duration PATIENCE = Duration.ofMinutes(60);
+  /** Several times what passes between two saves: nobody is training any more, nor said so. */
+  static final Duration PATIENCE =
+      Duration.ofMinutes(Integer.getInteger("millrace.evaluator.patience.minutes", 60));
 
   private final MnistTraining.Settings settings;
   private final Progress progress;
+  private final Duration patience;
   private final MnistData test;
 
-  MnistEvaluator(MnistTraining.Settings settings, Progress progress) {
+  /** What an earlier run in the folder left behind. */
+  private final Optional<EndNote.Note> stale;
+
+  MnistEvaluator(MnistTraining.Settings settings, Progress progress, Duration patience) {
     if (settings.logDir() == null) {
       throw MillraceException.invalid(
           "The evaluator tests the checkpoints of the job: name their folder with --log-dir.");
     }
     this.settings = settings;
     this.progress = progress;
+    this.patience = patience;
+    stale = EndNote.read(settings.logDir());
     test = MnistData.test(settings.dataDir());
   }
 
-  /** Tests checkpoints as they come; returns the accuracy of that of the last step. */
+  /** Tests checkpoints as they come; returns the accuracy of the last one. */
   double follow() {
     Scope scope = Scope.of(StandardOps.newGraph());
     MnistModel model =
@@ -51,14 +60,14 @@ final class MnistEvaluator {
     Saver saver = Saver.of(scope);
     try (LocalSession session = new LocalSession(scope.graph());
         EventWriter events = new EventWriter(settings.logDir().resolve("eval"))) {
-      Path seen = null;
-      while (true) {
-        seen = awaitNext(seen);
+      double accuracy = Double.NaN;
+      long step = 0;
+      for (Path seen = awaitNext(null); seen != null; seen = awaitNext(seen)) {
         if (!restored(saver, session, seen)) {
           continue;
         }
-        long step = model.stepOf(session);
-        double accuracy = model.accuracyOn(test, session);
+        step = model.stepOf(session);
+        accuracy = model.accuracyOn(test, session);
         events.addScalar("accuracy", (float) accuracy, step);
         events.flush();
         progress.tested(step, accuracy);
@@ -66,6 +75,13 @@ final class MnistEvaluator {
           return accuracy;
         }
       }
+      if (Double.isNaN(accuracy)) {
+        throw new MillraceException(
+            Code.NOT_FOUND,
+            "The job has ended and left no checkpoint in " + settings.logDir() + ".");
+      }
+      LOG.info("The job has ended at step {} of {}.", step, settings.steps());
+      return accuracy;
     }
   }
 
@@ -83,28 +99,43 @@ final class MnistEvaluator {
     }
   }
 
-  /** The latest checkpoint, once it is another than {@code seen}. */
+  /** The latest checkpoint, once it is another than {@code seen}; null if the job has ended. */
   private Path awaitNext(Path seen) {
     long start = System.nanoTime();
     long said = start;
     while (true) {
+      // In this order: the note comes after the last checkpoint.
+      Optional<EndNote.Note> note = EndNote.read(settings.logDir());
       Optional<Path> latest = CheckpointFolder.latest(settings.logDir());
       if (latest.isPresent() && !latest.get().equals(seen)) {
         return latest.get();
       }
+      if (note.isPresent() && !note.equals(stale)) {
+        checkEndedWell(note.get().outcome());
+        return null;
+      }
       long now = System.nanoTime();
-      if (now - start > PATIENCE.toNanos()) {
+      if (now - start > patience.toNanos()) {
         throw new MillraceException(
             Code.DEADLINE_EXCEEDED,
-            ("There was no new checkpoint in %s for %d minutes: the job has ended before its last"
-                    + " step, or saves elsewhere.")
-                .formatted(settings.logDir(), PATIENCE.toMinutes()));
+            ("There was no new checkpoint in %s for %d minutes: the job was killed before its last"
+                    + " step, or saves elsewhere. If it saves more rarely, set"
+                    + " -Dmillrace.evaluator.patience.minutes.")
+                .formatted(settings.logDir(), patience.toMinutes()));
       }
       if (now - said > SAY_EVERY.toNanos()) {
-        LOG.info("Waiting for the next checkpoint in {}.", settings.logDir());
+        LOG.info(
+            "Waiting for the next checkpoint in {}, or the chief's note that the job is over.",
+            settings.logDir());
         said = now;
       }
       LockSupport.parkNanos(LOOK_EVERY.toNanos());
+    }
+  }
+
+  private static void checkEndedWell(JobEnd.Outcome outcome) {
+    if (outcome.cause() != null) {
+      throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
     }
   }
 }

@@ -23,6 +23,7 @@ import dev.millrace.train.ReplicaDeviceSetter;
 import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.hook.NanTensorHook;
 import dev.millrace.train.hook.StopAtStepHook;
+import dev.millrace.train.job.EndNote;
 import dev.millrace.train.job.JobEnd;
 import dev.millrace.train.job.ServerSummaries;
 import dev.millrace.train.job.StopRequest;
@@ -98,11 +99,11 @@ public final class MnistTraining {
   }
 
   /**
-   * Stands beside a job and tests every checkpoint it saves, until that of the last step; returns
-   * the accuracy of that one.
+   * Stands beside a job and tests every checkpoint it saves, until that of the last step or the end
+   * of the job; returns the accuracy of the last one. Fails if the job has failed.
    */
   public double evaluate() {
-    return new MnistEvaluator(settings, progress).follow();
+    return new MnistEvaluator(settings, progress, MnistEvaluator.PATIENCE).follow();
   }
 
   /** Trains in this process alone; returns the accuracy on the test images. */
@@ -191,6 +192,9 @@ public final class MnistTraining {
     StopRequest stop = new StopRequest(scope, FIRST_PS, chief);
     hooks.add(stop);
     hooks.add(JobEnd.hook(scope, servers, task.toString()));
+    if (chief && settings.logDir != null) {
+      hooks.add(new EndNote(settings.logDir, task.toString()));
+    }
     // A worker needs the parameter servers and itself, not the other workers.
     ConfigProto config = reaching("/job:ps", task.name());
     try (Server server = Server.start(cluster, task, StandardOps.registry())) {

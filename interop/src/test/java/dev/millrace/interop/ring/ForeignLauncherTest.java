@@ -40,7 +40,8 @@ class ForeignLauncherTest {
     assertEquals(0, p.exitValue(), lines.toString());
     List<String> last = lines.stream().filter(l -> l.contains("test accuracy")).toList();
     assertEquals(1, last.size(), lines.toString());
-    assertEquals(1, lines.stream().filter(l -> l.startsWith("step 100/100")).count(), "rank 0 only");
+    assertEquals(
+        1, lines.stream().filter(l -> l.startsWith("step 100/100")).count(), "rank 0 only");
     assertTrue(Double.parseDouble(last.getFirst().split(" ")[2]) > 80, last.getFirst());
   }
 }

@@ -45,7 +45,15 @@ public final class JobEnd {
   private static final Duration REPORT = Duration.ofSeconds(60);
   private static final Duration LONGEST_REPORT = Duration.ofMinutes(5);
 
+  /** How the last word of a task ends that is done. */
+  static final String WELL = " ok";
+
   private JobEnd() {}
+
+  /** The last word of {@code task}; {@code cause} is null if all went well. */
+  static String word(String task, MillraceException cause) {
+    return task + (cause == null ? WELL : " failed: " + cause.getMessage());
+  }
 
   /** How a job ended: {@code cause} is null if well. */
   public record Outcome(String cause) {
@@ -101,12 +109,12 @@ public final class JobEnd {
 
     @Override
     public void end(Session session) {
-      say(session, task + " ok");
+      say(session, word(task, null));
     }
 
     @Override
     public void abandon(Session session, MillraceException cause) {
-      say(session, task + " failed: " + cause.getMessage());
+      say(session, word(task, cause));
     }
 
     /** One by one: a parameter server that is gone must not keep the others from hearing it. */
@@ -259,7 +267,7 @@ public final class JobEnd {
       missing.remove(task);
       if (task.equals(tasks.getFirst())) {
         chiefDone = System.nanoTime();
-        failure = word.endsWith(" ok") ? null : word;
+        failure = word.endsWith(WELL) ? null : word;
       }
     }
   }
