@@ -20,8 +20,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 @Timeout(120)
+@Execution(ExecutionMode.CONCURRENT)
 class LaunchCommandTest {
   @TempDir Path folder;
 

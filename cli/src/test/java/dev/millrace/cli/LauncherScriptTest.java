@@ -7,8 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The command as users start it: {@code ./millrace} in a process of its own. */
+@Execution(ExecutionMode.CONCURRENT)
 class LauncherScriptTest {
   @Test
   void versionIsPrintedAndTheExitCodeIsZero() throws Exception {

@@ -14,8 +14,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Training as whole processes: how a job ends. */
+@Execution(ExecutionMode.CONCURRENT)
 class TrainMnistTest {
   private static final long PATIENCE_SECONDS = 100;
 

@@ -27,6 +27,8 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Tasks in processes of their own that are killed or stopped, between steps and in them. */
 class LostTaskTest {
@@ -112,6 +114,7 @@ class LostTaskTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aTaskKilledOrStoppedInAStepEndsItEverywhereAndIsNamed() throws Exception {
     TaskId ps = new TaskId("ps", 0);
     TaskId other = new TaskId("worker", 1);
@@ -177,6 +180,7 @@ class LostTaskTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aMasterKilledOrStoppedInAStepFreesItsWorkersAndFailsItsClient() throws Exception {
     for (Blow blow : List.<Blow>of(ServerProcess::kill, ServerProcess::stop)) {
       try (Server worker = workerZero();
@@ -193,6 +197,7 @@ class LostTaskTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void inAClusterThatTheSessionNamesAStoppedTaskIsNoticedToo() throws Exception {
     ConfigProto config = ConfigProto.newBuilder().setClusterDef(cluster.encode()).build();
     try (Server master = workerZero();
@@ -210,12 +215,13 @@ class LostTaskTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void withoutLinksAStoppedTaskIsNoticedToo() throws Exception {
     // As it is with TensorFlow's processes.
-    System.setProperty("millrace.link", "false");
+    String none = "-Dmillrace.link=false";
     try (Server master = workerZero();
-        ServerProcess ps = ServerProcess.start(cluster, "ps");
-        ServerProcess other = ServerProcess.start(cluster, new TaskId("worker", 1));
+        ServerProcess ps = ServerProcess.start(cluster, new TaskId("ps", 0), none);
+        ServerProcess other = ServerProcess.start(cluster, new TaskId("worker", 1), none);
         Session direct = new ClusterSession(graph, master.target());
         Session remote =
             new ClusterSession(graph, "grpc://" + cluster.address(new TaskId("worker", 1)))) {
@@ -230,8 +236,6 @@ class LostTaskTest {
       assertTrue(
           gone.getMessage().contains(cluster.address(new TaskId("worker", 1))), gone::getMessage);
       other.resume();
-    } finally {
-      System.clearProperty("millrace.link");
     }
   }
 }

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 /** Clients that end without a word leave nothing behind in the servers. */
 class VanishingClientsTest {
   private static final int SESSIONS = 200;
+  private static final String GRACE = "millrace.session.linked.grace.millis";
 
   /** The client: opens many sessions at once, runs steps in them, and is gone. */
   public static void main(String[] args) throws Exception {
@@ -58,8 +59,8 @@ class VanishingClientsTest {
     List<String> a = FreePorts.addresses(2);
     ClusterSpec cluster =
         ClusterSpec.of(Map.of("ps", List.of(a.get(0)), "worker", List.of(a.get(1))));
-    try (Server ps = Server.start(cluster, new TaskId("ps", 0), StandardOps.registry());
-        Server worker = Server.start(cluster, new TaskId("worker", 0), StandardOps.registry())) {
+    try (Server ps = start(cluster, "ps");
+        Server worker = start(cluster, "worker")) {
       // What a cluster that has been used once holds.
       assertEquals("done", ServerProcess.client(VanishingClientsTest.class, worker.target(), "1"));
       LeftBehind.eventually("sessions", 0, () -> sessions(ps, worker));
@@ -74,6 +75,16 @@ class VanishingClientsTest {
       // Between the two servers there is a link; those of clients are gone.
       LeftBehind.eventually("links and all else", 2, () -> ps.held() + worker.held());
       before.awaitNoMore();
+    }
+  }
+
+  /** A server that soon gives up the sessions of clients that have gone. */
+  private static Server start(ClusterSpec cluster, String job) {
+    System.setProperty(GRACE, "4000");
+    try {
+      return Server.start(cluster, new TaskId(job, 0), StandardOps.registry());
+    } finally {
+      System.clearProperty(GRACE);
     }
   }
 

@@ -23,6 +23,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A session waits for all tasks, and says how far it got with the one that is missing. */
 class WaitingForTasksTest {
@@ -57,18 +59,21 @@ class WaitingForTasksTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aNameThatDoesNotResolveIsSaid() {
     List<String> a = FreePorts.addresses(1);
     assertSays("name not resolved", failure(cluster("no-such-host.invalid:2222", a.get(0))));
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aPortNobodyListensOnIsSaid() {
     List<String> a = FreePorts.addresses(2);
     assertSays("refused", failure(cluster(a.get(0), a.get(1))));
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aClientElsewhereIsToldTheSame() {
     List<String> a = FreePorts.addresses(2);
     ConfigProto impatient = ConfigProto.newBuilder().setOperationTimeoutInMs(1000).build();
@@ -83,6 +88,7 @@ class WaitingForTasksTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aListenerThatDoesNotAnswerIsSaid() throws IOException {
     try (ServerSocket mute = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       assertSays(
@@ -93,6 +99,7 @@ class WaitingForTasksTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aListenerOfAnotherKindIsSaid() throws IOException {
     try (ServerSocket web = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       Thread.ofVirtual().start(() -> answerLikeTheWeb(web));
@@ -115,6 +122,7 @@ class WaitingForTasksTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aProcessThatIsAnotherTaskIsSaid() {
     List<String> a = FreePorts.addresses(2);
     ClusterSpec wrong =
@@ -127,6 +135,7 @@ class WaitingForTasksTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void specsThatContradictEachOtherAreSaid() {
     List<String> a = FreePorts.addresses(3);
     try (Server ps =
@@ -139,6 +148,7 @@ class WaitingForTasksTest {
   }
 
   @Test
+  @Execution(ExecutionMode.CONCURRENT)
   void aTaskThatComesLateIsWaitedFor() throws Exception {
     List<String> a = FreePorts.addresses(2);
     ClusterSpec cluster = cluster(a.get(0), a.get(1));

@@ -20,11 +20,11 @@ import java.util.function.Consumer;
  */
 final class Leases {
   /** How long a session is kept after its owner's link and connections have gone. */
-  static final Duration AFTER_LINK =
+  private final Duration afterLink =
       Duration.ofMillis(Integer.getInteger("millrace.session.linked.grace.millis", 15_000));
 
   /** How long a session is kept after its last connection, if its owner had no link. */
-  static final Duration AFTER_CONNECTION =
+  private final Duration afterConnection =
       Duration.ofMillis(Integer.getInteger("millrace.session.grace.millis", 3_600_000));
 
   private static final class Lease {
@@ -113,7 +113,7 @@ final class Leases {
               .filter(
                   e ->
                       now - e.getValue().orphanedNanos
-                          > (e.getValue().linked ? AFTER_LINK : AFTER_CONNECTION).toNanos())
+                          > (e.getValue().linked ? afterLink : afterConnection).toNanos())
               .map(Map.Entry::getKey)
               .toList();
       over.forEach(this::ended);
