@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.cluster.TfConfig;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import picocli.CommandLine.Option;
@@ -58,7 +59,22 @@ final class ClusterFlags {
     return !jobs.isEmpty() || isSet(psHosts) || isSet(workerHosts) || tfConfig() != null;
   }
 
+  /** The cluster that is described. No two of its tasks may have the same address. */
   ClusterSpec cluster() {
+    ClusterSpec spec = described();
+    Map<String, TaskId> byAddress = new HashMap<>();
+    for (TaskId task : spec.tasks()) {
+      TaskId other = byAddress.putIfAbsent(spec.address(task), task);
+      if (other != null) {
+        throw MillraceException.invalid(
+            "%s and %s have the same address, %s. Give each task a port of its own.",
+            other, task, spec.address(task));
+      }
+    }
+    return spec;
+  }
+
+  private ClusterSpec described() {
     Map<String, String> all = new LinkedHashMap<>(jobs);
     if (isSet(psHosts)) {
       all.put("ps", psHosts);

@@ -23,6 +23,10 @@ final class LogFolder {
    * @param model fails if a checkpoint is not of the model to be trained
    */
   static Path choose(Path given, boolean resume, long steps, Consumer<Path> model) {
+    if (resume && given == null) {
+      throw MillraceException.invalid(
+          "--resume goes on from an earlier run: name its folder with --log-dir.");
+    }
     Path folder = given != null ? given : newFolder();
     if (Files.exists(folder) && !Files.isDirectory(folder)) {
       throw MillraceException.invalid("--log-dir %s is a file; it must be a folder.", folder);

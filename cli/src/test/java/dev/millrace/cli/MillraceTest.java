@@ -132,7 +132,7 @@ class MillraceTest {
     Files.delete(images);
     Files.write(dir.resolve("train-images-idx3-ubyte.gz"), new byte[] {1, 2, 3});
     Ran.millrace("train", "mnist", "--data-dir", dir.toString())
-        .wasRefusedFor(images.toString(), "damaged");
+        .wasRefusedFor(images + ".gz is damaged");
   }
 
   @Test
@@ -174,7 +174,8 @@ class MillraceTest {
     Ran.millrace("train", "mnist", "--resume", "--log-dir", empty.toString())
         .wasRefusedFor(empty.toString(), "no checkpoint", "--resume");
     assertTrue(Files.notExists(empty), "it was made");
-    Ran.millrace("train", "mnist", "--resume").wasRefusedFor("--log-dir");
+    Ran.millrace("train", "mnist", "--resume")
+        .wasRefusedFor("--resume goes on from an earlier run", "--log-dir");
   }
 
   @Test
@@ -317,6 +318,8 @@ class MillraceTest {
         .wasRefusedFor("no job 'worker'");
     server("--ps_hosts", "localhost", "--job_name", "ps", "--task_index", "0")
         .wasRefusedFor("'localhost'", "host:port");
+    server("--ps_hosts", "localhost:7,localhost:7", "--job_name", "ps", "--task_index", "0")
+        .wasRefusedFor("ps/0 and ps/1 have the same address, localhost:7");
     server("--ps_hosts", "localhost:0").wasRefusedFor("--job_name", "--task_index");
     server("--job_name", "ps", "--task_index", "0").wasRefusedFor("--ps_hosts");
     server("--cluster", "ps", "--job_name", "ps", "--task_index", "0")

@@ -24,7 +24,7 @@ public record TfConfig(ClusterSpec cluster, TaskId task) {
 
   /** Parses the variable's value. */
   public static TfConfig parse(String text) {
-    if (!(Json.parse(text) instanceof Map<?, ?> config)) {
+    if (!(json(text) instanceof Map<?, ?> config)) {
       throw wrong("it must be an object with 'cluster' and 'task'");
     }
     if (!(config.get("cluster") instanceof Map<?, ?> jobs)) {
@@ -33,6 +33,14 @@ public record TfConfig(ClusterSpec cluster, TaskId task) {
     Map<String, Map<Integer, String>> spec = new TreeMap<>();
     jobs.forEach((job, tasks) -> spec.put((String) job, addresses((String) job, tasks)));
     return new TfConfig(ClusterSpec.ofSparse(spec), task(config.get("task")));
+  }
+
+  private static Object json(String text) {
+    try {
+      return Json.parse(text);
+    } catch (MillraceException e) {
+      throw new MillraceException(e.code(), VARIABLE + " cannot be used. " + e.getMessage(), e);
+    }
   }
 
   private static Map<Integer, String> addresses(String job, Object tasks) {

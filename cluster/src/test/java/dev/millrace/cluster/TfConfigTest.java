@@ -56,6 +56,9 @@ class TfConfigTest {
   void whatCannotBeUsedIsRefused(String text) {
     MillraceException e = assertThrows(MillraceException.class, () -> TfConfig.parse(text));
     assertTrue(e.getMessage().length() > 20, e::getMessage);
+    if (e.getMessage().contains("JSON")) {
+      assertTrue(e.getMessage().startsWith("TF_CONFIG cannot be used. Not JSON"), e::getMessage);
+    }
   }
 
   /** The cluster of an Estimator; in another order, as JSON objects may be. */

@@ -74,8 +74,9 @@ public final class MnistData {
 
   /** The bytes of an IDX file of this many dimensions. */
   private static byte[] read(Path dir, String name, int rank) {
-    String where = dir == null ? "bundled " + name : dir.resolve(name).toString();
-    try (InputStream in = open(dir, name);
+    Path file = dir == null ? null : file(dir, name);
+    String where = dir == null ? "bundled " + name : file.toString();
+    try (InputStream in = dir == null ? bundled(name) : Files.newInputStream(file);
         Tensor t = IdxFile.read(in, where)) {
       if (t.dtype() != DType.UINT8 || t.shape().rank() != rank) {
         throw corrupt(
@@ -100,16 +101,19 @@ public final class MnistData {
     return new MillraceException(Code.DATA_LOSS, String.format(format, args));
   }
 
-  private static InputStream open(Path dir, String name) throws IOException {
-    if (dir == null) {
-      InputStream in = MnistData.class.getResourceAsStream("/mnist/" + name + ".gz");
-      if (in == null) {
-        throw new IOException("it is not on the class path");
-      }
-      return in;
+  private static InputStream bundled(String name) throws IOException {
+    InputStream in = MnistData.class.getResourceAsStream("/mnist/" + name + ".gz");
+    if (in == null) {
+      throw new IOException("it is not on the class path");
     }
+    return in;
+  }
+
+  /** The file as it is, if it is there, else the one with {@code .gz} if that is. */
+  private static Path file(Path dir, String name) {
     Path plain = dir.resolve(name);
-    return Files.newInputStream(Files.exists(plain) ? plain : dir.resolve(name + ".gz"));
+    Path zipped = dir.resolve(name + ".gz");
+    return !Files.exists(plain) && Files.exists(zipped) ? zipped : plain;
   }
 
   public int size() {
