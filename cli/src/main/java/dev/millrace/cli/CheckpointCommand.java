@@ -1,7 +1,5 @@
 package dev.millrace.cli;
 
-import dev.millrace.base.Code;
-import dev.millrace.base.MillraceException;
 import dev.millrace.cli.text.Amount;
 import dev.millrace.cli.text.Table;
 import dev.millrace.storage.BundleReader;
@@ -146,42 +144,23 @@ final class CheckpointCommand implements Runnable {
 
   @Command(
       name = "verify",
-      description = "Read every tensor of a checkpoint and compare it with its checksum.",
+      description = "Read every tensor of checkpoints and compare it with its checksum.",
       footer = {"", "Example:", "  millrace checkpoint verify logs && echo whole"})
   int verify(
       @Mixin Report report,
-      @Parameters(paramLabel = "CHECKPOINT", description = PLACE) Path place) {
-    Path prefix = SavedCheckpoint.find(place);
-    List<String> damage = new ArrayList<>();
-    int tensors = 0;
-    try (BundleReader reader = new BundleReader(prefix)) {
-      for (String name : reader.names()) {
-        tensors++;
-        try {
-          reader.read(name).release();
-        } catch (MillraceException e) {
-          damage.add(e.getMessage());
-        }
-      }
-    } catch (MillraceException e) {
-      if (e.code() != Code.DATA_LOSS) {
-        throw e;
-      }
-      damage.add(e.getMessage());
-    }
+      @Parameters(
+              paramLabel = "CHECKPOINT",
+              description =
+                  "A checkpoint's path, with or without .index, or a folder, which means all in"
+                      + " it.")
+          Path place) {
+    List<CheckpointDamage> all =
+        SavedCheckpoint.allAt(place).stream().map(CheckpointDamage::in).toList();
     if (report.json) {
-      Map<String, Object> facts = new LinkedHashMap<>();
-      facts.put("checkpoint", prefix.toString());
-      facts.put("tensors", tensors);
-      facts.put("damage", damage);
-      report.json(facts);
-    } else if (damage.isEmpty()) {
-      report.out().printf("%s is whole: %d tensors agree with their checksums.%n", prefix, tensors);
+      report.json(all.stream().map(CheckpointDamage::facts).toList());
     } else {
-      damage.forEach(report.out()::println);
-      String what = tensors == 0 ? "its index" : damage.size() + " of " + tensors + " tensors";
-      report.out().printf("%s is damaged: %s.%n", prefix, what);
+      all.forEach(c -> c.print(report.out()));
     }
-    return damage.isEmpty() ? 0 : Complaint.FAILURE;
+    return all.stream().allMatch(CheckpointDamage::isNone) ? 0 : Complaint.FAILURE;
   }
 }

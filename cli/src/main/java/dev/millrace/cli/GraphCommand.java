@@ -30,6 +30,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "",
       "Examples:",
+      "  millrace graph logs",
       "  millrace graph logs/graph.pbtxt",
       "  millrace graph logs/model.ckpt-3000.meta --json",
     })
@@ -38,7 +39,10 @@ final class GraphCommand implements Callable<Integer> {
 
   @Mixin Report report;
 
-  @Parameters(paramLabel = "FILE", description = "The file, binary or (*.pbtxt) text.")
+  @Parameters(
+      paramLabel = "FILE",
+      description =
+          "The file, binary or (*.pbtxt) text, or the folder of a SavedModel or a training.")
   Path file;
 
   @Override

@@ -12,10 +12,12 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Reads a graph from a file, by the file's name: a SavedModel ({@code saved_model.pb}), a
- * checkpoint's MetaGraph ({@code .meta}) or a GraphDef; each as text if it ends in {@code txt}.
+ * checkpoint's MetaGraph ({@code .meta}) or a GraphDef; each as text if it ends in {@code txt}. Of
+ * a folder, its SavedModel or the graph that training left there.
  */
 final class GraphFile {
   private GraphFile() {}
@@ -30,7 +32,7 @@ final class GraphFile {
   }
 
   private static GraphDef parse(Path file) {
-    Path f = Files.isDirectory(file) ? file.resolve("saved_model.pb") : file;
+    Path f = Files.isDirectory(file) ? in(file) : file;
     String name = f.getFileName().toString();
     byte[] bytes;
     try {
@@ -62,6 +64,17 @@ final class GraphFile {
               + " SavedModel in one called saved_model.pb.",
           e);
     }
+  }
+
+  private static Path in(Path folder) {
+    for (String name : List.of("saved_model.pb", "saved_model.pbtxt", "graph.pbtxt")) {
+      if (Files.exists(folder.resolve(name))) {
+        return folder.resolve(name);
+      }
+    }
+    throw new MillraceException(
+        Code.NOT_FOUND,
+        "There is no graph in " + folder + ": neither saved_model.pb nor graph.pbtxt.");
   }
 
   private static <B extends Message.Builder> B parse(B builder, byte[] bytes, boolean text)

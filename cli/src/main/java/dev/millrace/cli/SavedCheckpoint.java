@@ -48,6 +48,13 @@ record SavedCheckpoint(
         : place;
   }
 
+  /** The prefixes of what a user means by {@code place}: one checkpoint, or all of a folder. */
+  static List<Path> allAt(Path place) {
+    return Files.isDirectory(place)
+        ? in(place).stream().map(SavedCheckpoint::prefix).toList()
+        : List.of(find(place));
+  }
+
   /** All checkpoints in {@code folder}, oldest first. NOT_FOUND if there is none. */
   static List<SavedCheckpoint> in(Path folder) {
     Path latest = CheckpointStateFile.latest(folder).orElse(null);

@@ -88,6 +88,23 @@ class CheckpointCommandTest {
   }
 
   @Test
+  void verifyLooksAtAllCheckpointsOfAFolder() throws IOException {
+    Path older = dir.resolve("model.ckpt-10");
+    try (BundleWriter w = new BundleWriter(older)) {
+      w.add("bias", Tensor.vector(1f, 2f, 6f));
+      w.finish();
+    }
+    String out = Ran.millrace("checkpoint", "verify", dir.toString()).succeeded();
+    assertTrue(out.contains(older + " is whole: 1 ") && out.contains(prefix + " is whole"), out);
+    Files.write(dir.resolve("model.ckpt-10.index"), new byte[0]);
+    Ran r = Ran.millrace("checkpoint", "verify", dir.toString());
+    assertEquals(1, r.code());
+    assertTrue(r.out().contains(older + " is damaged: its index."), r.out());
+    assertTrue(r.out().contains(prefix + " is whole"), r.out());
+    Ran.millrace("checkpoint", "verify", prefix.toString()).succeeded();
+  }
+
+  @Test
   void whatIsNotThereIsNamed() {
     Path none = dir.resolve("none");
     Ran.millrace("checkpoint", "ls", none.toString()).wasRefusedFor(none.toString());

@@ -47,6 +47,8 @@ class GraphCommandTest {
     Path text = dir.resolve("graph.pbtxt");
     Files.writeString(text, TextFormat.printer().printToString(softmax()));
     assertTrue(Ran.millrace("graph", text.toString()).succeeded().contains("softmax/kernel"));
+    // As a training leaves it.
+    assertTrue(Ran.millrace("graph", dir.toString()).succeeded().contains("softmax/kernel"));
     Path meta = dir.resolve("model.ckpt-1.meta");
     Files.write(meta, MetaGraphDef.newBuilder().setGraphDef(softmax()).build().toByteArray());
     String json = Ran.millrace("graph", meta.toString(), "--json").succeeded();
@@ -70,5 +72,6 @@ class GraphCommandTest {
     Ran.millrace("graph", file.toString()).wasRefusedFor(file.toString(), "not a graph");
     Path none = dir.resolve("none.pb");
     Ran.millrace("graph", none.toString()).wasRefusedFor(none.toString());
+    Ran.millrace("graph", dir.toString()).wasRefusedFor("no graph in " + dir, "graph.pbtxt");
   }
 }
