@@ -24,6 +24,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "",
       "Examples:",
+      "  millrace bench --list",
       "  millrace bench local",
       "  millrace bench allreduce --json allreduce.json",
       "  millrace bench mlp --rounds 9"
@@ -36,6 +37,9 @@ final class BenchCommand implements Callable<Integer> {
       paramLabel = "WHAT",
       description = "local, cluster, training, allreduce or all, or a part of a question's name.")
   List<String> what = List.of("all");
+
+  @Option(names = "--list", description = "Only name the questions, under their suites.")
+  boolean list;
 
   @Option(names = "--json", paramLabel = "FILE", description = "Write the results there too.")
   Path json;
@@ -69,6 +73,7 @@ final class BenchCommand implements Callable<Integer> {
     }
     System.setProperty("bench.rounds", Integer.toString(rounds));
     System.setProperty("bench.seconds", Double.toString(seconds));
+    System.setProperty("bench.list", Boolean.toString(list));
     if (json != null) {
       System.setProperty("bench.json", json.toString());
     }

@@ -63,6 +63,15 @@ public final class AllReduceBenchmark {
       return new Settings(ranks, n, seconds, sizes, ways, bind);
     }
 
+    /** What is asked, size by size. */
+    public List<String> questions() {
+      return sizes.stream().map(this::question).toList();
+    }
+
+    private String question(long size) {
+      return "all-reduce of %,d bytes, %d ranks".formatted(size, ranks);
+    }
+
     private static Settings of(Map<String, String> options) {
       return new Settings(
           Integer.parseInt(options.getOrDefault("ranks", "" + DEFAULT.ranks)),
@@ -118,7 +127,7 @@ public final class AllReduceBenchmark {
     results.forEach(
         (size, byName) ->
             report.add(
-                "all-reduce of %,d bytes, %d ranks".formatted(size, settings.ranks),
+                settings.question(size),
                 byName.entrySet().stream()
                     .map(e -> new Match.Result(e.getKey(), e.getValue()))
                     .toList()));

@@ -29,6 +29,7 @@ import java.util.stream.Stream;
  * questions, or parts of them, to ask only those; {@code -Dbench.rounds} and {@code
  * -Dbench.seconds} say how often and how long, {@code -Dbench.json} where the results go too, and
  * {@code -Dbench.peers=false} leaves out the other libraries of the JVM, which are slow to start.
+ * With {@code -Dbench.list=true} the questions are only named.
  */
 public final class Benchmarks {
   private static final int BATCH = 100;
@@ -173,6 +174,10 @@ public final class Benchmarks {
     Benchmarks all = new Benchmarks(folder);
     try {
       all.check(List.of(args));
+      if (Boolean.getBoolean("bench.list")) {
+        all.list(List.of(args));
+        return;
+      }
       all.run(match, List.of(args));
     } finally {
       try (Stream<Path> files = Files.walk(folder)) {
@@ -199,6 +204,29 @@ public final class Benchmarks {
     }
   }
 
+  /** Names the questions that would be asked, under their suites. */
+  private void list(List<String> words) {
+    for (Suite suite : Suite.values()) {
+      List<String> names =
+          suite == Suite.ALLREDUCE
+              ? isAllReduceMeant(words)
+                  ? AllReduceBenchmark.Settings.DEFAULT.questions()
+                  : List.of()
+              : questions.stream()
+                  .filter(q -> q.suite == suite && q.isMeant(words))
+                  .map(Question::name)
+                  .toList();
+      if (!names.isEmpty()) {
+        System.out.println(suite);
+        names.forEach(n -> System.out.println("  " + n));
+      }
+    }
+  }
+
+  private static boolean isAllReduceMeant(List<String> words) {
+    return words.isEmpty() || words.contains("all") || words.contains(Suite.ALLREDUCE.toString());
+  }
+
   private void run(Match match, List<String> words) throws IOException {
     for (Question question : questions) {
       if (question.isMeant(words)) {
@@ -210,7 +238,7 @@ public final class Benchmarks {
         }
       }
     }
-    if (words.isEmpty() || words.contains("all") || words.contains(Suite.ALLREDUCE.toString())) {
+    if (isAllReduceMeant(words)) {
       AllReduceBenchmark.run(
           report, AllReduceBenchmark.Settings.DEFAULT.withRounds(match.rounds()));
     }
