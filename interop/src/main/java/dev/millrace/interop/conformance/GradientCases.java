@@ -4,6 +4,7 @@ import dev.millrace.interop.GraphWriter;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -20,6 +21,7 @@ public final class GradientCases extends CaseTable {
     resourceVariable();
     referenceVariable();
     branch();
+    batchNormTwice();
   }
 
   private void plumbing() {
@@ -162,5 +164,62 @@ public final class GradientCases extends CaseTable {
     for (boolean p : new boolean[] {true, false}) {
       s.differentiate("merge:0", "x:0", Map.of("x:0", doubles(3), "p:0", Tensor.scalar(p)));
     }
+  }
+
+  /** The gradient of batch normalisation, differentiated by all it depends on. */
+  private void batchNormTwice() {
+    for (String version : List.of("", "V2", "V3")) {
+      for (String format : List.of("NHWC", "NCHW")) {
+        for (boolean training : List.of(true, false)) {
+          batchNormTwice(version, format, training);
+        }
+      }
+    }
+  }
+
+  private void batchNormTwice(String version, String format, boolean training) {
+    String grad = "FusedBatchNormGrad" + version;
+    Scenario s = scenario(grad + " of " + format + ", training " + training + ", differentiated");
+    GraphWriter g = s.graph();
+    Shape images = format.equals("NHWC") ? Shape.of(3, 2, 3, 2) : Shape.of(3, 2, 2, 3);
+    Shape channels = Shape.of(2);
+    Map<String, Object> attrs = Map.of("data_format", format, "is_training", training);
+    g.placeholder("x", DType.FLOAT, images);
+    g.placeholder("dy", DType.FLOAT, images);
+    g.placeholder("scale", DType.FLOAT, channels);
+    g.constant("offset", floats(2));
+    g.constant("mean", training ? floats(0) : floats(2));
+    g.constant("variance", training ? floats(0) : Tensor.vector(0.5f, 2f));
+    g.add("norm", "FusedBatchNorm" + version, attrs, "x", "scale", "offset", "mean", "variance");
+    List<String> inputs = new ArrayList<>(List.of("dy", "x", "scale"));
+    inputs.addAll(training ? List.of("norm:3", "norm:4") : List.of("mean", "variance"));
+    if (version.equals("V3")) {
+      inputs.add("norm:5");
+    }
+    g.add("grad", grad, attrs, inputs.toArray(String[]::new));
+    // Weights tell the elements of an output apart, and the outputs from another.
+    List<String> ys = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      g.constant("weights" + i, i == 0 ? any(DType.FLOAT, images.dims()) : floats(2));
+      g.add("y" + i, "Mul", Map.of(), "grad:" + i, "weights" + i);
+      g.add("sum" + i, "Sum", Map.of(), "y" + i, g.constant("axes" + i, axes(i)));
+      ys.add("sum" + i);
+    }
+    g.add("y", "AddN", Map.of(), ys.toArray(String[]::new));
+    Map<String, Tensor> feeds =
+        Map.of(
+            "x:0",
+            distinct(DType.FLOAT, images.dims()),
+            "dy:0",
+            any(DType.FLOAT, images.dims()),
+            "scale:0",
+            Tensor.vector(0.75f, 1.5f));
+    for (String x : List.of("dy:0", "x:0", "scale:0")) {
+      s.differentiate("y:0", x, feeds);
+    }
+  }
+
+  private static Tensor axes(int output) {
+    return output == 0 ? ints(0, 1, 2, 3) : ints(0);
   }
 }

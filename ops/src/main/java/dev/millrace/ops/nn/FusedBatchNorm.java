@@ -4,7 +4,6 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.GradientContext;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.KernelContext;
@@ -107,7 +106,7 @@ public final class FusedBatchNorm {
     }
     return b.shape(FusedBatchNorm::gradientShapes)
         .kernelPerNode(FusedBatchNorm::gradientKernel)
-        .gradient(Gradient.undefined("the second gradient of batch normalisation is not defined"))
+        .gradient(BatchNormSecondGradient::of)
         .build();
   }
 
@@ -126,7 +125,7 @@ public final class FusedBatchNorm {
       all.add(perChannel);
     }
     if (c.node().outputCount() == 6) {
-      all.add(Shape.unknownOfRank(1));
+      all.add(isHalf(c.node()) ? Shape.unknown() : Shape.unknownOfRank(1));
     }
     return all;
   }
@@ -135,7 +134,8 @@ public final class FusedBatchNorm {
     Channels f = Channels.of(c.node());
     Shape x = f.checked(c.input(0).mergeWith(c.input(1)));
     Shape perChannel = c.inputOfRank(2, 1).mergeWith(Shape.of(f.channels(x)));
-    return List.of(x, perChannel, perChannel, Shape.unknown(), Shape.unknown());
+    Shape reserved = reserved(c.node());
+    return List.of(x, perChannel, perChannel, reserved, reserved);
   }
 
   private static Kernel kernel(Node node) {
@@ -157,13 +157,14 @@ public final class FusedBatchNorm {
         out[i] = c.allocate(i + 1, channels);
       }
       if (node.outputCount() == 6) {
-        c.allocate(5, Shape.of(0));
+        Tensor reserved = c.allocate(5, isHalf(node) ? Shape.scalar() : Shape.of(0));
+        reserved.data().fill((byte) 0);
       }
       Tensor y = c.allocate(0, s);
       Tensor x = asFloats(c.input(0));
       Tensor wide = y.dtype() == DType.FLOAT ? y : Tensor.allocateCounted(DType.FLOAT, s);
       try {
-        if (training) {
+        if (training || x.elements() == 0) {
           train(c, norm, x, out, factor);
         } else {
           for (int i = 0; i < 4; i++) {
@@ -225,8 +226,8 @@ public final class FusedBatchNorm {
       Tensor dx = c.allocate(0, s);
       Tensor dScale = c.allocate(1, channels);
       Tensor dOffset = c.allocate(2, channels);
-      c.allocate(3, Shape.scalar()).setDouble(0, 0);
-      c.allocate(4, Shape.scalar()).setDouble(0, 0);
+      c.allocate(3, reserved(node)).data().fill((byte) 0);
+      c.allocate(4, reserved(node)).data().fill((byte) 0);
       if (s.elements() == 0) {
         dScale.data().fill((byte) 0);
         dOffset.data().fill((byte) 0);
@@ -275,6 +276,15 @@ public final class FusedBatchNorm {
     for (int i = 0; i < 3; i++) {
       g.dx(i, outputs.get(i));
     }
+  }
+
+  /** What nobody reads; TensorFlow's kernels of the types have it in different shapes. */
+  private static Shape reserved(Node node) {
+    return isHalf(node) ? Shape.of(0) : Shape.scalar();
+  }
+
+  private static boolean isHalf(Node node) {
+    return node.input(0).dtype() == DType.HALF;
   }
 
   private static Tensor asFloats(Tensor t) {

@@ -24,6 +24,9 @@ public final class BatchNorm {
           6,
           input(0).times(input(3)).plus(input(1).minus(input(2)).times(input(4))).plus(input(5)));
 
+  /** Of dy and a factor. */
+  private static final Recipe SCALE = Recipe.map(2, input(0).times(input(1)));
+
   private final long outer;
   private final long channels;
   private final long inner;
@@ -92,11 +95,16 @@ public final class BatchNorm {
         double slope = scale.doubleAt(c) * inverse;
         double product = dScale.doubleAt(c);
         byDy.setDouble(c, slope);
-        byX.setDouble(c, training ? -slope * inverse * inverse * product / n : 0);
-        constant.setDouble(c, training ? -slope * dOffset.doubleAt(c) / n : 0);
+        byX.setDouble(c, -slope * inverse * inverse * product / n);
+        constant.setDouble(c, -slope * dOffset.doubleAt(c) / n);
         dScale.setDouble(c, product * inverse);
       }
-      map(LINEAR, 2, dy, x, mean, byDy, byX, constant, dx);
+      if (training) {
+        map(LINEAR, 2, dy, x, mean, byDy, byX, constant, dx);
+      } else {
+        // Not with a slope of 0 by x, which may be NaN.
+        map(SCALE, 1, dy, byDy, dx);
+      }
     } finally {
       byDy.release();
       byX.release();
