@@ -31,6 +31,9 @@ public final class GraphCodec {
   /** The collection of a graph's functions. */
   private static final String LIBRARY = "function_library";
 
+  /** How many nodes of a cycle a message names. */
+  private static final int SHOWN = 8;
+
   private GraphCodec() {}
 
   // ---- to messages ----
@@ -210,16 +213,50 @@ public final class GraphCodec {
       }
     }
     if (order.size() < nodes.size()) {
-      for (int i = 0; i < pending.length; i++) {
-        if (pending[i] > 0) {
-          throw MillraceException.invalid(
-              "The graph has a cycle through node '%s'; only NextIteration may lead back, into a"
-                  + " Merge.",
-              nodes.get(i).def.getName());
-        }
-      }
+      throw MillraceException.invalid(
+          "The graph has a cycle: %s. Only NextIteration may lead back, into a Merge.",
+          cycle(nodes, index, pending));
     }
     return order;
+  }
+
+  /** A cycle among the nodes that wait for ever: each of them waits for another. */
+  private static String cycle(List<ParsedNode> nodes, Map<String, Integer> index, int[] pending) {
+    Set<Integer> way = new LinkedHashSet<>();
+    int at = 0;
+    while (pending[at] == 0) {
+      at++;
+    }
+    while (way.add(at)) {
+      at = awaited(nodes.get(at), index, pending);
+    }
+    List<String> names = new ArrayList<>();
+    for (int i : way) {
+      if (i == at || !names.isEmpty()) {
+        names.add("'" + nodes.get(i).def.getName() + "'");
+      }
+    }
+    int shown = Math.min(names.size(), SHOWN);
+    return "node "
+        + String.join(" needs ", names.subList(0, shown))
+        + (shown < names.size() ? " and so on, which" : "")
+        + " needs "
+        + names.getFirst();
+  }
+
+  /** A node without which {@code p} cannot be added, and which waits itself. */
+  private static int awaited(ParsedNode p, Map<String, Integer> index, int[] pending) {
+    for (int k = 0; k < p.inputs.size(); k++) {
+      Integer source = index.get(p.inputs.get(k).node);
+      if (source != null && pending[source] > 0 && !p.open.contains(k)) {
+        return source;
+      }
+    }
+    return p.controls.stream()
+        .map(index::get)
+        .filter(i -> i != null && pending[i] > 0)
+        .findFirst()
+        .orElseThrow();
   }
 
   private static void checkKnown(ParsedNode p, String input, Graph graph) {

@@ -147,6 +147,12 @@ class GraphCodecTest {
         typed("a", "Neg", "b"),
         typed("b", "Neg", "a"));
     refused(Code.INVALID_ARGUMENT, List.of("cycle", "'a'"), X, typed("a", "Neg", "x", "^a"));
+    refused(
+        Code.INVALID_ARGUMENT,
+        List.of("node 'b' needs 'c' needs 'b'"),
+        typed("afterwards", "Neg", "b"),
+        typed("b", "Neg", "c"),
+        typed("c", "Neg", "b"));
   }
 
   @Test
