@@ -7,6 +7,7 @@ import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
 import dev.millrace.cluster.master.SessionSettings;
 import dev.millrace.cluster.transport.MasterClient;
+import dev.millrace.graph.Given;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -18,6 +19,7 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -89,20 +91,25 @@ public final class ClusterSession implements Session {
       Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions options) {
     List<String> names = new ArrayList<>();
     List<Tensor> values = new ArrayList<>();
-    feeds.forEach(
-        (o, t) -> {
-          names.add(o.name());
-          values.add(t);
-        });
-    return List.of(run(names, values, names(fetches), nodeNames(targets), options));
+    Given.value(feeds, "The map of feeds")
+        .forEach(
+            (o, t) -> {
+              names.add(Given.value(o, "An output to feed").name());
+              values.add(t);
+            });
+    Given.all(values, "values fed");
+    return List.of(run(names, values, names(fetches, "fetches"), nodeNames(targets), options));
   }
 
   @Override
   public Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets) {
-    List<String> feedNames = names(feeds);
-    List<String> fetchNames = names(fetches);
+    List<String> feedNames = names(feeds, "feeds");
+    List<String> fetchNames = names(fetches, "fetches");
     List<String> targetNames = nodeNames(targets);
-    return values -> run(feedNames, List.of(values), fetchNames, targetNames, RunOptions.DEFAULT);
+    return values -> {
+      List<Tensor> fed = Given.all(Arrays.asList(values), "values fed");
+      return run(feedNames, fed, fetchNames, targetNames, RunOptions.DEFAULT);
+    };
   }
 
   private Tensor[] run(
@@ -121,12 +128,12 @@ public final class ClusterSession implements Session {
     return results;
   }
 
-  private static List<String> names(List<Output> outputs) {
-    return outputs.stream().map(Output::name).toList();
+  private static List<String> names(List<Output> outputs, String what) {
+    return Given.all(outputs, what).stream().map(Output::name).toList();
   }
 
   private static List<String> nodeNames(List<Node> nodes) {
-    return nodes.stream().map(Node::name).toList();
+    return Given.all(nodes, "targets").stream().map(Node::name).toList();
   }
 
   @Override

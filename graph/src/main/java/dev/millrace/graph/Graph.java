@@ -58,7 +58,7 @@ public final class Graph {
 
   /** The node with this name; an error that names the closest one if there is none. */
   public Node node(String name) {
-    Node n = find(name);
+    Node n = find(Given.value(name, "The name of a node"));
     if (n == null) {
       throw new MillraceException(
           dev.millrace.base.Code.NOT_FOUND,
@@ -74,7 +74,7 @@ public final class Graph {
 
   /** The output with this name, {@code node:index} or just {@code node} for output 0. */
   public Output output(String name) {
-    int colon = name.lastIndexOf(':');
+    int colon = Given.value(name, "The name of an output").lastIndexOf(':');
     if (colon < 0) {
       return node(name).output(0);
     }

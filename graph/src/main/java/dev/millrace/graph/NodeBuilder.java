@@ -60,6 +60,9 @@ public final class NodeBuilder {
    * Graph#connectBackEdge} is to follow.
    */
   public NodeBuilder inputs(List<Output> list) {
+    if (list == null) {
+      throw MillraceException.invalid("%s: input %d is a list, and null.", subject(), args.size());
+    }
     List<Output> used = new ArrayList<>();
     list.forEach(in -> used.add(in == null ? null : scope.standIn(in)));
     args.add(Collections.unmodifiableList(used));
@@ -78,6 +81,9 @@ public final class NodeBuilder {
 
   /** The node runs only after {@code node}. */
   public NodeBuilder control(Node node) {
+    if (node == null) {
+      throw MillraceException.invalid("%s: a control input is null.", subject());
+    }
     controls.add(node);
     return this;
   }

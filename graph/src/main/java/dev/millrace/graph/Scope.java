@@ -3,6 +3,7 @@ package dev.millrace.graph;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.Op;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
@@ -57,6 +58,7 @@ public final class Scope {
 
   /** The outermost scope of a graph. */
   public static Scope of(Graph graph) {
+    Given.value(graph, "The graph of a scope");
     return new Scope(
         graph, "", null, DeviceSpec.ANY, null, List.of(), List.of(), "", UnaryOperator.identity());
   }
@@ -131,7 +133,7 @@ public final class Scope {
   /** Nodes run only after these, in addition to those of the scopes around. */
   public Scope withControlInputs(List<Node> nodes) {
     List<Node> all = new ArrayList<>(controls);
-    nodes.stream().filter(n -> !all.contains(n)).forEach(all::add);
+    Given.all(nodes, "control inputs").stream().filter(n -> !all.contains(n)).forEach(all::add);
     return new Scope(
         graph,
         prefix,
@@ -146,7 +148,7 @@ public final class Scope {
 
   /** Nodes added by the result run only after {@code nodes}. */
   public Scope withControlInputs(Node... nodes) {
-    return withControlInputs(List.of(nodes));
+    return withControlInputs(Arrays.asList(nodes));
   }
 
   /** Nodes run without waiting for the control inputs of the scopes around. */
@@ -165,7 +167,7 @@ public final class Scope {
 
   /** Nodes are placed where {@code node} is; if that follows others, with those. */
   public Scope colocatedWith(Node node) {
-    List<String> groups = node.colocations();
+    List<String> groups = Given.value(node, "The node to be placed with").colocations();
     return colocated(groups.isEmpty() ? List.of(node.name()) : groups, node.device());
   }
 
@@ -212,12 +214,16 @@ public final class Scope {
 
   /** Starts a node of the op with this name. */
   public NodeBuilder node(String op) {
-    return new NodeBuilder(this, graph.registry().get(op, nodeName == null ? op : nodeName));
+    return new NodeBuilder(
+        this,
+        graph
+            .registry()
+            .get(Given.value(op, "The name of an op"), nodeName == null ? op : nodeName));
   }
 
   /** Starts a node of this op. */
   public NodeBuilder node(Op op) {
-    return new NodeBuilder(this, op);
+    return new NodeBuilder(this, Given.value(op, "The op of a node"));
   }
 
   /** Adds a node whose inputs are single outputs and whose attributes follow from them. */

@@ -3,6 +3,7 @@ package dev.millrace.runtime;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Given;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -67,7 +68,7 @@ public final class LocalSession implements Session {
 
   /** A session on {@code graph}; nodes added to it later can be run too. */
   public LocalSession(Graph graph, SessionOptions options) {
-    this.graph = graph;
+    this.graph = Given.value(graph, "The graph of a session");
     this.options = options;
     for (int i = 0; i < options.cpuDevices(); i++) {
       devices.add(Device.local("/job:localhost/replica:0/task:0/device:CPU:" + i));
@@ -87,7 +88,8 @@ public final class LocalSession implements Session {
   @Override
   public List<Tensor> run(
       Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions o) {
-    List<Output> fed = new ArrayList<>(feeds.keySet());
+    List<Output> fed = new ArrayList<>(Given.value(feeds, "The map of feeds").keySet());
+    Given.all(fed, "feeds");
     // A fixed order, so that the same feeds find the same plan.
     fed.sort(
         java.util.Comparator.<Output>comparingInt(f -> f.node().id())

@@ -1,8 +1,10 @@
 package dev.millrace.runtime;
 
+import dev.millrace.graph.Given;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.tensor.Tensor;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -30,22 +32,22 @@ public interface Session extends AutoCloseable {
 
   /** The value of one output. */
   default Tensor fetch(Output output) {
-    return run(Map.of(), List.of(output), List.of()).getFirst();
+    return fetch(output, Map.of());
   }
 
   /** The value of one output under these feeds. */
   default Tensor fetch(Output output, Map<Output, Tensor> feeds) {
-    return run(feeds, List.of(output), List.of()).getFirst();
+    return run(feeds, List.of(Given.value(output, "The output to fetch")), List.of()).getFirst();
   }
 
   /** Runs nodes for their effect. */
   default void run(Node... targets) {
-    run(Map.of(), List.of(), List.of(targets));
+    run(Map.of(), targets);
   }
 
   /** Runs nodes for their effect, under these feeds. */
   default void run(Map<Output, Tensor> feeds, Node... targets) {
-    run(feeds, List.of(), List.of(targets));
+    run(feeds, List.of(), Arrays.asList(targets));
   }
 
   /**

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.gradient.Gradients;
@@ -19,6 +20,7 @@ import dev.millrace.ops.state.VariableV2;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -231,6 +233,41 @@ class BadInputTest {
     try (Session session = new LocalSession(scope.graph())) {
       Session.Callable c = session.makeCallable(List.of(a), List.of(y), List.of());
       refused(Code.INVALID_ARGUMENT, c::run, "takes 1 values", "a:0", "0 were given");
+    }
+  }
+
+  @Test
+  void whatIsLeftOutOfAGraphIsNamed() {
+    Code invalid = Code.INVALID_ARGUMENT;
+    Output a = placeholder("a", 2);
+    refused(invalid, () -> Scope.of(null), "graph", "null");
+    refused(invalid, () -> scope.node((String) null), "name of an op", "null");
+    refused(invalid, () -> scope.withControlInputs(a.node(), null), "1 of the 2 control inputs");
+    refused(invalid, () -> scope.colocatedWith((Node) null), "placed with", "null");
+    refused(invalid, () -> Arithmetic.add(scope.withName("sum"), a, null), "'sum'", "input 1");
+    refused(invalid, () -> scope.withName("all").node("AddN").inputs(null), "'all'", "input 0");
+    refused(invalid, () -> scope.withName("late").node("NoOp").control(null), "'late'", "control");
+    refused(invalid, () -> scope.graph().output(null), "name of an output", "null");
+    refused(invalid, () -> Gradients.of(null, List.of(a), List.of(a)), "scope", "null");
+    refused(invalid, () -> Gradients.of(scope, null, List.of(a)), "gradients", "null");
+  }
+
+  @Test
+  void whatIsLeftOutOfARunIsNamed() {
+    Code invalid = Code.INVALID_ARGUMENT;
+    Output a = placeholder("a", 2);
+    Output y = Arithmetic.add(scope.withName("y"), a, a);
+    Map<Output, Tensor> nothing = Collections.singletonMap(a, null);
+    Map<Output, Tensor> nowhere = Collections.singletonMap(null, Tensor.vector(1f, 2f));
+    refused(invalid, () -> new LocalSession(null), "graph of a session", "null");
+    try (Session session = new LocalSession(scope.graph())) {
+      refused(invalid, () -> session.fetch(null), "output to fetch", "null");
+      refused(invalid, () -> session.fetch(y, null), "map of feeds", "null");
+      refused(invalid, () -> session.fetch(y, nothing), "'a:0'", "null");
+      refused(invalid, () -> session.fetch(y, nowhere), "0 of the 1 feeds", "null");
+      refused(invalid, () -> session.run(y.node(), null), "1 of the 2 targets", "null");
+      refused(invalid, () -> session.run(Map.of(), null, List.of()), "list of fetches", "null");
+      refused(invalid, () -> session.makeCallable(null, List.of(y), List.of()), "list of feeds");
     }
   }
 }

@@ -1,6 +1,7 @@
 package dev.millrace.graph.gradient;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Given;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import java.util.ArrayList;
@@ -60,8 +61,9 @@ public final class Gradients {
           "%d gradients were given for %d ys; there must be one for each.",
           options.starts().size(), ys.size());
     }
-    ys.forEach(y -> checkPart(scope, y));
-    xs.forEach(x -> checkPart(scope, x));
+    Given.value(scope, "The scope of gradients");
+    Given.value(ys, "What gradients are asked of").forEach(y -> checkPart(scope, y));
+    Given.value(xs, "What gradients are asked by").forEach(x -> checkPart(scope, x));
     Scope s = scope.withSubScope("gradients");
     Paths paths = new Paths(ys, xs, Set.copyOf(options.stops()));
     Backward walk = new Backward(s, paths, paths.within(), options.colocate());

@@ -1,6 +1,7 @@
 package dev.millrace.runtime.plan;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Given;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import java.util.HashSet;
@@ -11,9 +12,9 @@ import java.util.stream.Collectors;
 /** What a run is asked for: outputs to feed, outputs to fetch, nodes to run. */
 public record Signature(List<Output> feeds, List<Output> fetches, List<Node> targets) {
   public Signature {
-    feeds = List.copyOf(feeds);
-    fetches = List.copyOf(fetches);
-    targets = List.copyOf(targets);
+    feeds = List.copyOf(Given.all(feeds, "feeds"));
+    fetches = List.copyOf(Given.all(fetches, "fetches"));
+    targets = List.copyOf(Given.all(targets, "targets"));
   }
 
   /** The names of the nodes to run. */
