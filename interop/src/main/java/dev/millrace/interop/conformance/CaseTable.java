@@ -54,6 +54,12 @@ public abstract class CaseTable {
 
   /** Every table there is. */
   public static List<CaseTable> all() {
+    List<CaseTable> tables = new ArrayList<>(written());
+    tables.add(new VariantCases(tables));
+    return tables;
+  }
+
+  private static List<CaseTable> written() {
     return List.of(
         new ElementwiseCases(),
         new MathCases(),
@@ -79,6 +85,14 @@ public abstract class CaseTable {
     OpCase c = new OpCase(op, List.of(inputs));
     cases.add(c);
     return c;
+  }
+
+  final void add(OpCase c) {
+    cases.add(c);
+  }
+
+  final void add(Scenario s) {
+    scenarios.add(s);
   }
 
   /** Declares a case with state; the name begins with the op it is about. */

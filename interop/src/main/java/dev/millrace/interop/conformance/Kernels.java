@@ -12,7 +12,9 @@ import dev.millrace.tensor.DType;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** For which element types TensorFlow has a CPU kernel of an op. */
 final class Kernels {
@@ -42,10 +44,16 @@ final class Kernels {
   private static final int NAME = 1;
   private static final int ALLOWED = 2;
 
+  private static final Map<String, List<DType>> TYPES = new ConcurrentHashMap<>();
+
   private Kernels() {}
 
   /** The tested types the type attribute {@code attr} of {@code op} may have, FLOAT first. */
   static List<DType> types(String op, String attr) {
+    return TYPES.computeIfAbsent(op + " " + attr, key -> registered(op, attr));
+  }
+
+  private static List<DType> registered(String op, String attr) {
     Set<DType> types = EnumSet.noneOf(DType.class);
     for (ByteString kernel :
         fields(RealTensorFlow.kernels(op)).getField(KERNEL).getLengthDelimitedList()) {

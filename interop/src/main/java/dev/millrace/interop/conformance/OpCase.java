@@ -34,12 +34,31 @@ public final class OpCase {
   private boolean differentiable = true;
   private boolean tensorFlowsGradient = true;
   private boolean random;
+  private boolean open;
   private int producer;
   private boolean summary;
 
   OpCase(String op, List<Tensor> inputs) {
     this.op = op;
     this.inputs = inputs;
+  }
+
+  /**
+   * The same case with other inputs, without gradients, where TensorFlow alone says whether it
+   * succeeds.
+   */
+  OpCase like(List<Tensor> others) {
+    OpCase c = new OpCase(op, others);
+    c.attributes.putAll(attributes);
+    c.fixed.addAll(fixed);
+    c.unchecked.addAll(unchecked);
+    c.slack = slack;
+    c.differentiable = false;
+    c.random = random;
+    c.open = true;
+    c.producer = producer;
+    c.summary = summary;
+    return c;
   }
 
   /** An attribute that does not follow from the inputs. */
@@ -127,9 +146,14 @@ public final class OpCase {
     return op;
   }
 
-  /** What both engines must fail with; OK where they must not. */
+  /** What both engines must fail with; OK where they must not, or where that is open. */
   public Code error() {
     return error;
+  }
+
+  /** Whether it is for TensorFlow to say if the case fails. */
+  boolean isOpen() {
+    return open;
   }
 
   /**
@@ -146,6 +170,19 @@ public final class OpCase {
 
   List<Tensor> inputs() {
     return inputs;
+  }
+
+  Map<String, Object> attributes() {
+    return attributes;
+  }
+
+  /** Whether an input is known when the graph is built. */
+  boolean isFixed(int input) {
+    return fixed.contains(input);
+  }
+
+  boolean isRandom() {
+    return random;
   }
 
   boolean isSummary() {

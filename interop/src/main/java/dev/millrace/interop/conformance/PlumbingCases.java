@@ -147,6 +147,14 @@ public final class PlumbingCases extends CaseTable {
             scalar(dtype, bound));
       }
     }
+    op(
+            "ParameterizedTruncatedNormal",
+            ints(3),
+            scalar(DType.FLOAT, 0),
+            scalar(DType.FLOAT, 1),
+            scalar(DType.FLOAT, 2),
+            scalar(DType.FLOAT, 1))
+        .fails(Code.INVALID_ARGUMENT);
     drawn("RandomShuffle", Map.of(), distinct(DType.FLOAT, 50));
     drawn("RandomShuffle", Map.of(), distinct(DType.INT32, 7, 3));
     op("RandomShuffle", floats(5, 2)).random();

@@ -2,11 +2,18 @@ package dev.millrace.interop.conformance;
 
 import dev.millrace.base.Code;
 import dev.millrace.interop.GraphWriter;
+import dev.millrace.proto.AttrValue;
 import dev.millrace.proto.GraphDef;
+import dev.millrace.proto.NodeDef;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.TensorCodec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.IntUnaryOperator;
+import java.util.function.UnaryOperator;
 
 /** A small graph with state, and the steps to run on it, each of whose fetches must agree. */
 public final class Scenario {
@@ -27,10 +34,86 @@ public final class Scenario {
   private final GraphWriter graph = new GraphWriter();
   private final List<Step> steps = new ArrayList<>();
   private final List<Derivative> derivatives = new ArrayList<>();
+  private final GraphDef rewritten;
   private double slack = 1;
 
   Scenario(String name) {
+    this(name, null);
+  }
+
+  private Scenario(String name, GraphDef rewritten) {
     this.name = name;
+    this.rewritten = rewritten;
+  }
+
+  /**
+   * The same steps on the same graph with another type in place of one, where TensorFlow alone says
+   * which of them fail.
+   */
+  Scenario retyped(DType from, DType to) {
+    return changed(
+        ", of " + to,
+        type -> type == from.number() ? to.number() : type,
+        t -> t.dtype() == from ? Values.retyped(t, to) : t);
+  }
+
+  /** The same with other values fed and in constants. */
+  Scenario changed(String how, UnaryOperator<Tensor> change) {
+    return changed(how, type -> type, change);
+  }
+
+  private Scenario changed(String how, IntUnaryOperator types, UnaryOperator<Tensor> change) {
+    GraphDef.Builder changed = graphDef().toBuilder();
+    for (NodeDef.Builder node : changed.getNodeBuilderList()) {
+      Map.copyOf(node.getAttrMap())
+          .forEach((attr, value) -> node.putAttr(attr, changed(value, types, change)));
+    }
+    Scenario other = new Scenario(name + how, changed.build());
+    for (Step step : steps) {
+      Map<String, Tensor> feeds = new TreeMap<>(step.feeds());
+      feeds.replaceAll((k, v) -> change.apply(v));
+      other.steps.add(new Step(feeds, step.fetches(), step.targets(), step.error()));
+    }
+    return other.slack(slack);
+  }
+
+  private static AttrValue changed(
+      AttrValue value, IntUnaryOperator types, UnaryOperator<Tensor> change) {
+    AttrValue.Builder a = value.toBuilder();
+    switch (value.getValueCase()) {
+      case TYPE -> a.setTypeValue(types.applyAsInt(a.getTypeValue()));
+      case LIST -> {
+        for (int i = 0; i < value.getList().getTypeCount(); i++) {
+          a.getListBuilder().setTypeValue(i, types.applyAsInt(value.getList().getTypeValue(i)));
+        }
+      }
+      case TENSOR -> {
+        Tensor t = change.apply(TensorCodec.decode(value.getTensor()));
+        a.setTensor(GraphWriter.attribute(t).getTensor());
+      }
+      default -> {}
+    }
+    return a.build();
+  }
+
+  /** What is fed and what is constant, but for scalars among the constants: those are settings. */
+  List<Tensor> values() {
+    List<Tensor> values = new ArrayList<>();
+    steps.forEach(step -> values.addAll(step.feeds().values()));
+    for (NodeDef node : graphDef().getNodeList()) {
+      if (node.getOp().equals("Const")) {
+        Tensor t = TensorCodec.decode(node.getAttrOrThrow("value").getTensor());
+        if (t.shape().rank() > 0) {
+          values.add(t);
+        }
+      }
+    }
+    return values;
+  }
+
+  /** Whether it is for TensorFlow to say which steps fail. */
+  boolean isOpen() {
+    return rewritten != null;
   }
 
   /** What it is about, beginning with the op. */
@@ -43,7 +126,7 @@ public final class Scenario {
   }
 
   GraphDef graphDef() {
-    return graph.build();
+    return rewritten != null ? rewritten : graph.build();
   }
 
   List<Step> steps() {

@@ -4,6 +4,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -136,5 +137,33 @@ final class Values {
       t.setDouble(i, value);
     }
     return t;
+  }
+
+  /**
+   * The same numbers in another type, in the same order. Fractions become whole numbers four times
+   * as large, and whole numbers from 0 on where the type has no others.
+   */
+  static Tensor retyped(Tensor t, DType to) {
+    int n = (int) t.elements();
+    boolean counts = t.dtype().isFloating() && !to.isFloating();
+    double[] numbers = new double[n];
+    for (int i = 0; i < n; i++) {
+      double v = t.dtype() == DType.STRING ? t.bytesAt(i).length : t.doubleAt(i);
+      numbers[i] =
+          !counts ? v : to.isUnsigned() ? Math.max(0, 16 + Math.rint(4 * v)) : Math.rint(4 * v);
+    }
+    if (to == DType.STRING) {
+      return Tensor.of(
+          t.shape(), Arrays.stream(numbers).mapToObj(v -> "w" + v).toArray(String[]::new));
+    }
+    Tensor other = Tensor.allocate(to, t.shape());
+    for (int i = 0; i < n; i++) {
+      if (to.isFloating()) {
+        other.setDouble(i, numbers[i]);
+      } else {
+        other.setLong(i, to == DType.BOOL ? (numbers[i] > 0 ? 1 : 0) : (long) numbers[i]);
+      }
+    }
+    return other;
   }
 }

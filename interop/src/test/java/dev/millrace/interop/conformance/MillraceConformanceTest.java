@@ -38,6 +38,34 @@ class MillraceConformanceTest {
   private static final Set<String> WITHOUT_CASES =
       Set.of("_Arg", "_Retval", "Abort", "CollectiveReduceV3", "CollectiveReduceScatterV2");
 
+  /** Ops with several types whose cases all fail before the type matters. */
+  private static final Set<String> OF_ONE_TYPE =
+      Set.of(
+          "PlaceholderV2", "CollectiveAllToAllV2", "CollectiveBcastRecv", "CollectiveBcastRecvV2");
+
+  /**
+   * Ops without a case at an edge: they have no inputs, or read names, files and keys alone. Over a
+   * collective of nothing, and scalars for images, TensorFlow's process ends.
+   */
+  private static final Set<String> WITHOUT_EDGES =
+      Set.of(
+          "NoOp",
+          "CollectiveReduce",
+          "CollectiveGather",
+          "CollectiveBcastSend",
+          "TextLineReaderV2",
+          "WholeFileReaderV2",
+          "IdentityReaderV2",
+          "ReaderReadUpToV2",
+          "ReaderNumRecordsProducedV2",
+          "ReaderNumWorkUnitsCompletedV2",
+          "ReaderResetV2",
+          "PriorityQueue",
+          "PriorityQueueV2",
+          "Conv2DBackpropInput",
+          "DepthwiseConv2dNativeBackpropInput",
+          "DepthwiseConv2dNativeBackpropFilter");
+
   /** Calls of functions: graphs are rid of them when they are imported. */
   private static final Set<String> FUNCTIONS =
       Set.of(
@@ -133,6 +161,47 @@ class MillraceConformanceTest {
         wanted.size() - missing.size(), wanted.size(), missing);
     assertEquals(List.of(), missing);
     assertEquals(List.of(), differences, () -> String.join("\n", differences));
+  }
+
+  @Test
+  void everyOpOfSeveralTypesIsTriedInSeveral() {
+    Coverage coverage = coverage();
+    List<String> oneOnly = new ArrayList<>();
+    for (String op : ops()) {
+      for (String attr : Coverage.typeAttributes(op)) {
+        if (!OF_ONE_TYPE.contains(op) && coverage.isOfOneType(op, attr)) {
+          oneOnly.add(op + " " + attr);
+        }
+      }
+    }
+    assertEquals(List.of(), oneOnly);
+  }
+
+  /** Plain cases are not enough: what is empty, a scalar, no number or must fail is tried too. */
+  @Test
+  void everyOpIsTriedAtAnEdge() {
+    Coverage coverage = coverage();
+    List<String> plainOnly = new ArrayList<>(ops());
+    plainOnly.removeIf(op -> !coverage.edges(op).isEmpty() || WITHOUT_EDGES.contains(op));
+    plainOnly.removeIf(op -> VariantCases.NAN_DIFFERS.matcher(op).matches());
+    assertEquals(List.of(), plainOnly);
+  }
+
+  /** The ops that TensorFlow has too and that have cases. */
+  private static List<String> ops() {
+    return StandardOps.ALL.stream()
+        .map(Op::name)
+        .filter(name -> GraphWriter.isDefined(name) && !WITHOUT_CASES.contains(name))
+        .toList();
+  }
+
+  private static Coverage coverage() {
+    Coverage coverage = new Coverage();
+    for (CaseTable table : CaseTable.all()) {
+      table.cases().forEach(coverage::add);
+      table.scenarios().forEach(coverage::add);
+    }
+    return coverage;
   }
 
   @Test

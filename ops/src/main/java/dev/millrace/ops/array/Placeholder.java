@@ -9,6 +9,7 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
+import java.util.List;
 
 /** A value to be fed to every run; running it unfed is an error, or gives the default. */
 public final class Placeholder {
@@ -38,7 +39,15 @@ public final class Placeholder {
           .attr("shape: shape")
           .input("input: dtype")
           .output("output: dtype")
-          .shape(Shapes.attr("shape"))
+          .shape(
+              c -> {
+                Shape shape = c.node().shapeAttr("shape");
+                if (!c.input(0).isCompatibleWith(shape)) {
+                  throw MillraceException.invalid(
+                      "the default has shape %s, the placeholder %s.", c.input(0), shape);
+                }
+                return List.of(shape);
+              })
           .kernel(c -> c.output(0, c.input(0).retain()))
           .gradient(g -> g.dx(0, g.dy()))
           .build();

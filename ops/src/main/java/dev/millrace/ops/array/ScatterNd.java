@@ -42,7 +42,8 @@ public final class ScatterNd {
   private static Kernel kernel(Node node) {
     boolean ignore = Coordinates.ignoresBad(node);
     DType type = node.output(0).dtype();
-    if (!type.isFloating() && !type.isIntegral()) {
+    boolean adds = type.isFloating() || type.isIntegral();
+    if (!adds && type != DType.BOOL) {
       throw new MillraceException(
           Code.UNIMPLEMENTED, "ScatterNd '" + node.name() + "' cannot add " + type + " here.");
     }
@@ -62,11 +63,25 @@ public final class ScatterNd {
             throw at.outside(i, "output");
           }
         }
-        Rows.add(out, rows, updates, at.length());
+        if (adds) {
+          Rows.add(out, rows, updates, at.length());
+        } else {
+          or(out, rows, updates, at.length());
+        }
       } finally {
         rows.release();
       }
     };
+  }
+
+  /** The sum of truths. */
+  private static void or(Tensor out, Tensor rows, Tensor updates, long length) {
+    for (long i = 0; i < updates.elements(); i++) {
+      long row = rows.longAt(i / length);
+      if (row >= 0 && updates.longAt(i) != 0) {
+        out.setLong(row * length + i % length, 1);
+      }
+    }
   }
 
   private static void check(Shape indices, Shape updates, Shape shape) {

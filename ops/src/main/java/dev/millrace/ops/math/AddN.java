@@ -43,7 +43,13 @@ public final class AddN {
           .input("inputs: N * T")
           .output("sum: T")
           .commutative()
-          .shape(c -> List.of(infer(c).getFirst().mergeWith(c.node().shapeAttr("shape"))))
+          .shape(
+              c -> {
+                // What is given is believed only where the inputs do not say otherwise.
+                Shape inputs = infer(c).getFirst();
+                Shape given = c.node().shapeAttr("shape");
+                return List.of(inputs.isCompatibleWith(given) ? inputs.mergeWith(given) : inputs);
+              })
           .kernelPerNode(AddN::kernel)
           .gradient(AddN::gradient)
           .build();

@@ -28,6 +28,9 @@ public final class AudioSummary {
               })
           .build();
 
+  /** What the header of a WAVE file has no room for. */
+  private static final float MOST_RATE = 0x1p32f;
+
   /** The older op, with the rate as an attribute. */
   public static final Op V1 =
       Summaries.define(
@@ -57,9 +60,10 @@ public final class AudioSummary {
           "%s '%s': Tensor must be 3-D or 2-D (clips, frames, channels), got: %s.",
           c.node().op().name(), c.node().name(), s);
     }
-    if (!(rate > 0)) {
+    if (!(rate > 0 && rate < MOST_RATE)) {
       throw MillraceException.invalid(
-          "%s '%s': sample_rate must be > 0, not %s.", c.node().op().name(), c.node().name(), rate);
+          "%s '%s': sample_rate must be above 0 and below 2^32, not %s.",
+          c.node().op().name(), c.node().name(), rate);
     }
     int frames = Math.toIntExact(s.dim(1));
     int channels = s.rank() == 3 ? Math.toIntExact(s.dim(2)) : 1;

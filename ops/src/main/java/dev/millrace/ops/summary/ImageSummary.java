@@ -108,11 +108,12 @@ public final class ImageSummary {
         }
       }
     }
-    // Each operation is rounded to the type of the image, as TensorFlow computes in that.
+    // The scale is a float, all else rounded to the type of the image, as in TensorFlow.
     DType type = t.dtype();
     double offset = min < 0 ? 128 : 0;
     double largest = min < 0 ? Math.max(-min, Math.abs(max)) : max;
-    double scale = largest < round(type, 1e-6) ? 0 : round(type, (min < 0 ? 127 : 255) / largest);
+    float most = (float) largest;
+    double scale = most < 1e-6f ? 0 : round(type, (min < 0 ? 127 : 255) / most);
     for (int p = 0; p < to.length; p += channels) {
       boolean finite = isFinite(t, at + p, channels);
       for (int k = 0; k < channels; k++) {

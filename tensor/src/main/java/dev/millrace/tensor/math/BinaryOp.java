@@ -145,11 +145,15 @@ public enum BinaryOp {
   /** Of output x and gradient y. */
   SQRT_GRAD((x, y) -> y * 0.5 / x, Y.times(0.5).over(X)),
 
-  /** Of output x and gradient y. */
-  RSQRT_GRAD((x, y) -> y * -0.5 * (x * x * x), Y.times(-0.5).times(X.squared().times(X))),
+  /** Of output x and gradient y; no gradient stays none, whatever the output. */
+  RSQRT_GRAD(
+      (x, y) -> y == 0 ? 0 : y * -0.5 * (x * x * x),
+      choose(Y.is(VectorOperators.EQ, 0), number(0), Y.times(-0.5).times(X.squared().times(X)))),
 
-  /** Of output x and gradient y. */
-  RECIPROCAL_GRAD((x, y) -> -y * (x * x), Y.negated().times(X.squared())),
+  /** Of output x and gradient y; no gradient stays none, whatever the output. */
+  RECIPROCAL_GRAD(
+      (x, y) -> y == 0 ? 0 : -y * (x * x),
+      choose(Y.is(VectorOperators.EQ, 0), number(0), Y.negated().times(X.squared()))),
 
   /** Of bool elements, and bit by bit of integers. */
   AND(null, (x, y) -> x & y, X.apply(VectorOperators.AND, Y)),

@@ -1,0 +1,263 @@
+package dev.millrace.interop.conformance;
+
+import dev.millrace.base.Code;
+import dev.millrace.interop.GraphWriter;
+import dev.millrace.interop.conformance.OpCase.Knowledge;
+import dev.millrace.interop.conformance.Values.Domain;
+import dev.millrace.proto.NodeDef;
+import dev.millrace.proto.OpDef;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
+
+/**
+ * Further cases made of those written down, so that every op is tried in every type TensorFlow
+ * computes it on, without elements, on scalars, and on numbers that are none. Whether such a case
+ * fails is for TensorFlow to say.
+ */
+public final class VariantCases extends CaseTable {
+  /** Cases of an op that edges are made of; the first ones are the plainest. */
+  private static final int EDGED = 3;
+
+  /** Inputs of more elements say no more. */
+  private static final long LARGEST = 500;
+
+  /**
+   * Types TensorFlow has a kernel for and does not bear: it refuses or misreads them, or ends the
+   * process.
+   */
+  private static final Set<String> UNSOUND =
+      Set.of(
+          "SplitV Tlen int8",
+          "ArgMax Tidx int16",
+          "Round T int32",
+          "Round T int64",
+          "Range Tidx half",
+          "Range Tidx bfloat16",
+          "Tile T uint16",
+          "Where T half",
+          "Restore dt uint32",
+          "Restore dt uint64",
+          "RestoreSlice dt uint32",
+          "RestoreSlice dt uint64");
+
+  /** Types that TensorFlow computes and Millrace does not. */
+  private static final Set<String> NOT_HERE =
+      Set.of("Conv2D T int32", "Conv2DBackpropInput T int32", "ScatterNd T string");
+
+  /** Ops over whose scalars TensorFlow's process ends. */
+  private static final Set<String> NO_SCALARS =
+      Set.of(
+          "Conv2DBackpropInput",
+          "Conv2DBackpropFilter",
+          "DepthwiseConv2dNativeBackpropInput",
+          "DepthwiseConv2dNativeBackpropFilter",
+          "AvgPoolGrad");
+
+  /** Ops that answer empty images with memory nobody has written, or in the shape of the images. */
+  private static final Set<String> NO_EMPTY =
+      Set.of("Conv2D", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter");
+
+  /**
+   * Ops for which TensorFlow's answer to NaN and infinities is chance: where a comparison with NaN
+   * falls, or whether zeros are put in that make NaN of infinities, is up to how it sums and sorts.
+   */
+  private static final Set<String> NO_SPECIAL =
+      Set.of(
+          "_FusedMatMul",
+          "TopKV2",
+          "Softmax",
+          "LRN",
+          "LRNGrad",
+          "ClipByValue",
+          "MaxPool",
+          "MaxPoolGradGrad",
+          "Conv2DBackpropInput",
+          "DepthwiseConv2dNative",
+          "DepthwiseConv2dNativeBackpropInput",
+          "DepthwiseConv2dNativeBackpropFilter");
+
+  /** Changes of variables that Millrace does not make as TensorFlow does where there is NaN. */
+  static final Pattern NAN_DIFFERS =
+      Pattern.compile("(Resource)?(Sparse)?Apply.*|(Resource)?Scatter(Min|Max|Div)");
+
+  VariantCases(List<CaseTable> written) {
+    Coverage seen = new Coverage();
+    Map<String, List<OpCase>> byOp = new LinkedHashMap<>();
+    for (CaseTable table : written) {
+      table.cases().forEach(seen::add);
+      table.scenarios().forEach(seen::add);
+      for (OpCase c : table.cases()) {
+        if (c.error() == Code.OK) {
+          byOp.computeIfAbsent(c.op(), op -> new ArrayList<>()).add(c);
+        }
+      }
+    }
+    byOp.forEach(
+        (op, cases) -> {
+          for (String attr : Coverage.typeAttributes(op)) {
+            for (DType type : seen.missing(op, attr)) {
+              if (isSound(op, attr, type)) {
+                retyped(largest(cases), attr, type, seen);
+              }
+            }
+          }
+          // TensorFlow's process ends over a tensor without elements, or too many.
+          if (!op.startsWith("Collective")) {
+            cases.stream().filter(c -> elements(c) <= LARGEST).limit(EDGED).forEach(this::edges);
+          }
+        });
+    for (CaseTable table : written) {
+      for (Scenario s : table.scenarios()) {
+        retyped(s, seen);
+        if (s.values().stream().anyMatch(VariantCases::isNumbers) && bearsNan(s)) {
+          add(s.changed(", of NaN", t -> isNumbers(t) ? special(t) : t));
+        }
+      }
+    }
+  }
+
+  /** Whether TensorFlow and Millrace both have an op for a type. */
+  static boolean isSound(String op, String attr, DType type) {
+    String key = op + " " + attr + " " + type;
+    return !UNSOUND.contains(key) && !NOT_HERE.contains(key);
+  }
+
+  /** Adds a scenario in the types that any of its ops has not been tried in. */
+  private void retyped(Scenario s, Coverage seen) {
+    for (DType from : Kernels.TESTED) {
+      for (DType to : Kernels.TESTED) {
+        boolean wanted = false;
+        boolean possible = true;
+        for (NodeDef node : s.graphDef().getNodeList()) {
+          for (String attr : Coverage.typeAttributes(node.getOp())) {
+            if (Coverage.type(node, attr) == from.number()) {
+              possible &= Kernels.types(node.getOp(), attr).contains(to);
+              possible &= isSound(node.getOp(), attr, to);
+              wanted |= seen.missing(node.getOp(), attr).contains(to);
+            }
+          }
+        }
+        if (wanted && possible) {
+          Scenario other = s.retyped(from, to);
+          add(other);
+          seen.add(other);
+        }
+      }
+    }
+  }
+
+  private static boolean isNumbers(Tensor t) {
+    return t.dtype().isFloating() && t.shape().rank() > 0;
+  }
+
+  /** A loop may have no end with other values. */
+  private static boolean bearsNan(Scenario s) {
+    return s.graphDef().getNodeList().stream()
+        .map(NodeDef::getOp)
+        .noneMatch(op -> op.endsWith("NextIteration") || NAN_DIFFERS.matcher(op).matches());
+  }
+
+  private static OpCase largest(List<OpCase> cases) {
+    OpCase best = cases.getFirst();
+    for (OpCase c : cases) {
+      boolean better = elements(c) > elements(best) || elements(best) > LARGEST;
+      if (better && elements(c) <= LARGEST) {
+        best = c;
+      }
+    }
+    return best;
+  }
+
+  private static long elements(OpCase c) {
+    return c.inputs().stream().mapToLong(Tensor::elements).sum();
+  }
+
+  /** The case with all that follows from a type attribute in another type. */
+  private void retyped(OpCase c, String attr, DType type, Coverage seen) {
+    List<String> attrs = typeAttributes(c);
+    List<Tensor> inputs = new ArrayList<>();
+    for (int i = 0; i < c.inputs().size(); i++) {
+      Tensor t = c.inputs().get(i);
+      inputs.add(attr.equals(attrs.get(i)) ? Values.retyped(t, type) : t);
+    }
+    OpCase other = c.like(inputs);
+    if (!attrs.contains(attr) || c.attributes().containsKey(attr)) {
+      other.with(attr, type);
+    }
+    add(other);
+    seen.add(other);
+  }
+
+  /** The type attribute each input's type is told by; empty where it is given or one of a list. */
+  private static List<String> typeAttributes(OpCase c) {
+    NodeDef node = c.graph(Knowledge.SHAPES).getNodeList().getLast();
+    List<String> attrs = new ArrayList<>();
+    for (OpDef.ArgDef arg : GraphWriter.definition(c.op()).getInputArgList()) {
+      long count = 1;
+      if (!arg.getNumberAttr().isEmpty()) {
+        count = node.getAttrOrThrow(arg.getNumberAttr()).getI();
+      } else if (!arg.getTypeListAttr().isEmpty()) {
+        count = node.getAttrOrThrow(arg.getTypeListAttr()).getList().getTypeCount();
+      }
+      for (long i = 0; i < count; i++) {
+        attrs.add(arg.getTypeAttr());
+      }
+    }
+    return attrs;
+  }
+
+  private void edges(OpCase c) {
+    if (!NO_SPECIAL.contains(c.op())) {
+      variant(c, t -> t.dtype().isFloating() ? special(t) : t);
+    }
+    Shape first =
+        c.inputs().stream()
+            .map(Tensor::shape)
+            .filter(s -> s.rank() > 0)
+            .findFirst()
+            .orElse(Shape.scalar());
+    // All that has as many rows as the first input has none.
+    if (first.rank() > 0 && !NO_EMPTY.contains(c.op())) {
+      variant(c, t -> sameRows(t.shape(), first) ? any(t.dtype(), noRows(t.shape())) : t);
+    }
+    if (first.rank() > 0 && !NO_SCALARS.contains(c.op())) {
+      variant(c, t -> t.dtype().isFloating() ? any(t.dtype()) : t);
+    }
+  }
+
+  /** Adds the case with every input that is not known beforehand changed, if that changes any. */
+  private void variant(OpCase c, UnaryOperator<Tensor> change) {
+    List<Tensor> inputs = new ArrayList<>();
+    for (int i = 0; i < c.inputs().size(); i++) {
+      Tensor t = c.inputs().get(i);
+      inputs.add(c.isFixed(i) ? t : change.apply(t));
+    }
+    if (!inputs.equals(c.inputs())) {
+      add(c.like(inputs));
+    }
+  }
+
+  private Tensor special(Tensor t) {
+    Tensor other = values.of(Domain.SPECIAL, t.dtype(), t.shape());
+    if (other.elements() > 0) {
+      other.setDouble(0, Double.NaN);
+    }
+    return other;
+  }
+
+  private static boolean sameRows(Shape a, Shape b) {
+    return a.rank() > 0 && a.dim(0) == b.dim(0);
+  }
+
+  private static long[] noRows(Shape s) {
+    return s.withDim(0, 0).dims();
+  }
+}
