@@ -150,7 +150,7 @@ final class TrainMnist implements Callable<Integer> {
     checkPlace();
     countTasks();
     check();
-    if (mode == Mode.RING && (isRank() || workers == 1)) {
+    if (mode == Mode.RING && isRank()) {
       try (Ring ring = Ring.init()) {
         report(ring.rank() == 0, asRank(ring));
       }
@@ -262,9 +262,12 @@ final class TrainMnist implements Callable<Integer> {
     }
   }
 
-  /** Whether a launcher has started this process as one of several ranks. */
+  /**
+   * Whether a launcher has started this process as a rank. One alone counts if it was ours: Slurm
+   * has its variables in every shell of a job.
+   */
   private static boolean isRank() {
-    return Place.fromEnvironment().size() > 1;
+    return Place.fromEnvironment().size() > 1 || System.getenv("MILLRACE_RANK") != null;
   }
 
   private MnistTraining training() {
@@ -338,8 +341,8 @@ final class TrainMnist implements Callable<Integer> {
     String tasks =
         switch (mode) {
           case LOCAL -> "one process";
-          case RING -> workers + " ranks";
-          default -> ps + " ps, " + workers + " workers";
+          case RING -> workers + (workers == 1 ? " rank" : " ranks");
+          default -> ps + " ps, " + workers + (workers == 1 ? " worker" : " workers");
         };
     return tasks + ", " + steps + " steps of " + batchSize + " images.";
   }

@@ -1,6 +1,7 @@
 package dev.millrace.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.HeldPorts;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -117,6 +119,31 @@ class TrainMnistTest {
         tasks.forEach(RunningMillrace::close);
       }
     }
+  }
+
+  /** Alone, and as the only rank of a launcher, which counts although {@code --workers} is 2. */
+  @Test
+  void aRingMayHaveOneRank() throws Exception {
+    String[] train = {
+      "train", "mnist", "--model", "softmax", "--mode", "ring", "--steps", "20", "--log-dir"
+    };
+    try (RunningMillrace whole =
+            RunningMillrace.startBriefly(with(train, folder + "/a", "--workers", "1"));
+        RunningMillrace rank =
+            RunningMillrace.startBriefly(
+                Map.of("MILLRACE_RANK", "0", "MILLRACE_SIZE", "1"), with(train, folder + "/b"))) {
+      assertEquals(0, whole.awaitExit(), whole::err);
+      assertTrue(whole.out().contains("ring: 1 rank, 20 steps"), whole::out);
+      assertTrue(whole.out().contains("checkpoint and summaries are in " + folder), whole::out);
+      assertEquals(0, rank.awaitExit(), rank::err);
+      assertFalse(rank.out().contains("Training"), rank::out);
+      assertEquals(20, step(CheckpointFolder.latest(folder.resolve("a")).orElseThrow()));
+      assertEquals(20, step(CheckpointFolder.latest(folder.resolve("b")).orElseThrow()));
+    }
+  }
+
+  private static String[] with(String[] args, String... more) {
+    return Stream.concat(Stream.of(args), Stream.of(more)).toArray(String[]::new);
   }
 
   private static String lastLine(String text) {
