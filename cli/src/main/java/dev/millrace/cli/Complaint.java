@@ -20,6 +20,9 @@ final class Complaint {
   /** Something the user gave has to be corrected: a flag, a file, an address. */
   static final int WRONG_USE = 2;
 
+  /** The job was told to stop before it was done, as a process that SIGTERM ends. */
+  static final int STOPPED = 143;
+
   /** How every complaint begins. */
   static final String PREFIX = "millrace: ";
 
@@ -104,6 +107,7 @@ final class Complaint {
   private static int code(MillraceException e) {
     return switch (e.code()) {
       case INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, DATA_LOSS, PERMISSION_DENIED -> WRONG_USE;
+      case CANCELLED -> STOPPED;
       default -> FAILURE;
     };
   }

@@ -74,9 +74,11 @@ final class LocalCluster implements AutoCloseable {
 
   /**
    * Waits until all tasks have ended; the first that failed ends the others and is reported. Once
-   * the chief is done the job is, and those that do not leave are named.
+   * the chief is done the job is, and those that do not leave are named. If one of them was told to
+   * stop, all of them leave by themselves.
    */
   void await() throws InterruptedException {
+    ChildTask stopped = null;
     for (int left = children.size(); left > 0; left--) {
       boolean done = chief != null && !chief.process().isAlive();
       ChildTask child = done ? ended.poll(LEAVE_SECONDS, TimeUnit.SECONDS) : ended.take();
@@ -84,10 +86,15 @@ final class LocalCluster implements AutoCloseable {
         throw stillThere();
       }
       int code = child.process().exitValue();
-      if (code != 0) {
+      if (code == Complaint.STOPPED && child.complaint().isPresent()) {
+        stopped = child;
+      } else if (code != 0) {
         stopAll(STOP_SECONDS);
         throw failure(isHeardByOthers() ? chief : child);
       }
+    }
+    if (stopped != null) {
+      throw failure(stopped);
     }
   }
 
@@ -120,7 +127,12 @@ final class LocalCluster implements AutoCloseable {
                     + "; its last lines were:\n  "
                     + String.join("\n  ", child.lastLines()));
     return new MillraceException(
-        code == Complaint.WRONG_USE ? Code.INVALID_ARGUMENT : Code.ABORTED, what);
+        switch (code) {
+          case Complaint.WRONG_USE -> Code.INVALID_ARGUMENT;
+          case Complaint.STOPPED -> Code.CANCELLED;
+          default -> Code.ABORTED;
+        },
+        what);
   }
 
   private void stopAll(long seconds) {

@@ -121,6 +121,47 @@ class TrainMnistTest {
     }
   }
 
+  /** As when the node of one of them is drained: what takes their places goes on from the save. */
+  @Test
+  void tasksLeaveWithTheCodeOfSigtermWhenOneIsToldTo() throws Exception {
+    try (HeldPorts ports = HeldPorts.take(3)) {
+      List<String> at = ports.addresses();
+      List<RunningMillrace> tasks = new ArrayList<>();
+      try {
+        for (String[] task : new String[][] {{"ps", "0"}, {"worker", "0"}, {"worker", "1"}}) {
+          tasks.add(
+              RunningMillrace.startBriefly(
+                  "train",
+                  "mnist",
+                  "--model",
+                  "softmax",
+                  "--steps",
+                  "1000000",
+                  "--log-dir",
+                  folder.toString(),
+                  "--ps_hosts",
+                  at.get(0),
+                  "--worker_hosts",
+                  at.get(1) + "," + at.get(2),
+                  "--job_name",
+                  task[0],
+                  "--task_index",
+                  task[1]));
+        }
+        awaitCheckpoint();
+        tasks.get(2).process().destroy();
+        for (RunningMillrace task : tasks) {
+          assertEquals(143, task.awaitExit(), () -> task.err());
+        }
+        assertTrue(tasks.get(1).err().contains("millrace: The job was told to stop"));
+        assertTrue(tasks.get(0).err().contains("millrace: The job was told to stop"));
+        assertTrue(step(CheckpointFolder.latest(folder).orElseThrow()) > 0, "nothing was saved");
+      } finally {
+        tasks.forEach(RunningMillrace::close);
+      }
+    }
+  }
+
   /** Alone, and as the only rank of a launcher, which counts although {@code --workers} is 2. */
   @Test
   void aRingMayHaveOneRank() throws Exception {

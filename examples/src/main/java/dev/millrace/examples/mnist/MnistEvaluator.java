@@ -10,7 +10,6 @@ import dev.millrace.storage.EventWriter;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.job.EndNote;
-import dev.millrace.train.job.JobEnd;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -111,7 +110,7 @@ final class MnistEvaluator {
         return latest.get();
       }
       if (note.isPresent() && !note.equals(stale)) {
-        checkEndedWell(note.get().outcome());
+        MnistTraining.checkEndedWell(note.get().outcome());
         return null;
       }
       long now = System.nanoTime();
@@ -130,12 +129,6 @@ final class MnistEvaluator {
         said = now;
       }
       LockSupport.parkNanos(LOOK_EVERY.toNanos());
-    }
-  }
-
-  private static void checkEndedWell(JobEnd.Outcome outcome) {
-    if (outcome.cause() != null) {
-      throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
     }
   }
 }

@@ -43,6 +43,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 
 /**
  * Trains on the digits: in one process, as one task of a cluster of parameter servers and workers,
@@ -85,6 +86,9 @@ public final class MnistTraining {
   private final Settings settings;
   private final Progress progress;
 
+  /** Whether training ended because the job was told to stop. */
+  private volatile boolean stopped;
+
   /** Training with these settings; the chief shows how it goes by {@code progress}. */
   public MnistTraining(Settings settings, Progress progress) {
     this.settings = settings;
@@ -124,7 +128,7 @@ public final class MnistTraining {
             (s, loss, step) ->
                 new DistributedOptimizer(ring, optimizer(s, step)).minimize(s, loss, step));
     TrainingSettings own = RingSettings.of(ring, scope, usual(model, ring.rank() == 0));
-    return train(model, LocalSession::new, own, ring.rank());
+    return train(() -> false, model, LocalSession::new, own, ring.rank());
   }
 
   /** Is parameter server {@code index} until the chief is done; fails if the job has failed. */
@@ -141,9 +145,17 @@ public final class MnistTraining {
       List<String> replicas = cluster.replicas().stream().map(TaskId::toString).toList();
       JobEnd.Outcome outcome = JobEnd.await(StandardOps.registry(), own, index, replicas, LEAVE);
       termination.finished(outcome.exitCode());
-      if (outcome.cause() != null) {
-        throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
-      }
+      checkEndedWell(outcome);
+    }
+  }
+
+  /** Says how the job ended to whoever waited for it, if not well. */
+  static void checkEndedWell(JobEnd.Outcome outcome) {
+    if (outcome.isStopped()) {
+      throw stopped();
+    }
+    if (outcome.cause() != null) {
+      throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
     }
   }
 
@@ -191,9 +203,9 @@ public final class MnistTraining {
     }
     StopRequest stop = new StopRequest(scope, FIRST_PS, chief);
     hooks.add(stop);
-    hooks.add(JobEnd.hook(scope, servers, task.toString()));
+    hooks.add(JobEnd.hook(scope, servers, task.toString(), () -> stopped));
     if (chief && settings.logDir != null) {
-      hooks.add(new EndNote(settings.logDir, task.toString()));
+      hooks.add(new EndNote(settings.logDir, task.toString(), () -> stopped));
     }
     // A worker needs the parameter servers and itself, not the other workers.
     ConfigProto config = reaching("/job:ps", task.name());
@@ -247,7 +259,11 @@ public final class MnistTraining {
     Termination termination = Termination.install(stop::raise, GRACE);
     int code = 1;
     try {
-      double accuracy = train(model, sessions, training, index);
+      double accuracy = train(stop::isRaised, model, sessions, training, index);
+      if (stopped) {
+        code = Termination.TERMINATED;
+        throw stopped();
+      }
       code = 0;
       return accuracy;
     } finally {
@@ -255,9 +271,20 @@ public final class MnistTraining {
     }
   }
 
+  private static MillraceException stopped() {
+    return new MillraceException(
+        Code.CANCELLED,
+        "The job was told to stop before its last step. Started again with the same --log-dir it"
+            + " goes on from its checkpoint.");
+  }
+
   /** Trains as the worker or rank {@code index}; the first one shows how it goes, and tests. */
   private double train(
-      MnistModel model, SessionFactory sessions, TrainingSettings training, int index) {
+      BooleanSupplier told,
+      MnistModel model,
+      SessionFactory sessions,
+      TrainingSettings training,
+      int index) {
     MnistData.Batches batches =
         MnistData.train(settings.dataDir).batches(settings.batchSize, settings.seed + index);
     List<Output> seen = List.of(model.loss(), model.globalStep().read());
@@ -279,10 +306,16 @@ public final class MnistTraining {
             batch[0].close();
             batch[1].close();
           });
-      if (index != 0) {
+      boolean first = index == 0;
+      boolean asked = told.getAsBoolean();
+      long step = asked || first ? model.stepOf(session.raw()) : settings.steps;
+      stopped = asked && step < settings.steps;
+      if (first) {
+        progress.end(step);
+      }
+      if (stopped || !first) {
         return Double.NaN;
       }
-      progress.end(model.stepOf(session.raw()));
       return model.accuracyOn(MnistData.test(settings.dataDir), session.raw());
     }
   }

@@ -53,7 +53,7 @@ class MnistEvaluatorTest {
   }
 
   private EndNote note() {
-    return new EndNote(folder, "chief/0");
+    return new EndNote(folder, "chief/0", () -> false);
   }
 
   @Test

@@ -11,13 +11,15 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * How those who follow a job by its folder alone, as an evaluator does, learn that it is over: the
- * chief's last act is to write its last word, {@code chief/0 ok} or {@code chief/0 failed: why},
- * and when that was, into a file of the folder. A job that goes on in the folder removes it.
+ * chief's last act is to write its last word, {@code chief/0 ok}, {@code chief/0 stopped} or {@code
+ * chief/0 failed: why}, and when that was, into a file of the folder. A job that goes on in the
+ * folder removes it.
  */
 public final class EndNote implements SessionRunHook {
   /** The name of the file. */
@@ -27,11 +29,17 @@ public final class EndNote implements SessionRunHook {
 
   private final Path file;
   private final String task;
+  private final BooleanSupplier stopped;
 
-  /** The note of {@code task}, the chief of the job in {@code folder}. */
-  public EndNote(Path folder, String task) {
+  /**
+   * The note of {@code task}, the chief of the job in {@code folder}.
+   *
+   * @param stopped whether it was told to stop, asked when it ends
+   */
+  public EndNote(Path folder, String task, BooleanSupplier stopped) {
     this.file = folder.resolve(FILE);
     this.task = task;
+    this.stopped = stopped;
   }
 
   /** What the chief of a job in {@code folder} has noted, if it is over. */
@@ -65,7 +73,7 @@ public final class EndNote implements SessionRunHook {
 
   @Override
   public void end(Session session) {
-    write(JobEnd.word(task, null));
+    write(JobEnd.word(task, stopped.getAsBoolean()));
   }
 
   @Override

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,14 +31,16 @@ import org.slf4j.LoggerFactory;
 /**
  * How parameter servers learn that the job is over. Each has a queue of strings, {@code
  * millrace_job_end}; every worker's last act is to put its last word into all of them: {@code
- * worker/1 ok}, or {@code worker/1 failed: why}. A parameter server leaves when the chief is done
- * or has failed, the others given a moment. The chief is worker 0, or a task of a job of its own.
+ * worker/1 ok}, {@code worker/1 stopped}, or {@code worker/1 failed: why}. A parameter server
+ * leaves when the chief is done or has failed, the others given a moment. The chief is worker 0, or
+ * a task of a job of its own.
  */
 public final class JobEnd {
   /** The name of the queue on each parameter server. */
   public static final String QUEUE = "millrace_job_end";
 
   private static final Logger LOG = LoggerFactory.getLogger(JobEnd.class);
+  private static final String STOPPED = " stopped";
   private static final Duration LAST_WORD = Duration.ofSeconds(10);
   private static final Duration GRACE = Duration.ofSeconds(10);
   private static final long PAUSE_NANOS = 500_000_000L;
@@ -50,16 +53,26 @@ public final class JobEnd {
 
   private JobEnd() {}
 
-  /** The last word of {@code task}; {@code cause} is null if all went well. */
+  /** The last word of {@code task}, which is done or was told to stop. */
+  static String word(String task, boolean stopped) {
+    return task + (stopped ? STOPPED : WELL);
+  }
+
+  /** The last word of {@code task}, which has failed. */
   static String word(String task, MillraceException cause) {
-    return task + (cause == null ? WELL : " failed: " + cause.getMessage());
+    return task + " failed: " + cause.getMessage();
   }
 
   /** How a job ended: {@code cause} is null if well. */
   public record Outcome(String cause) {
+    /** Whether it was told to stop before it was done. */
+    public boolean isStopped() {
+      return cause != null && cause.endsWith(STOPPED);
+    }
+
     /** The exit code for a process of the job. */
     public int exitCode() {
-      return cause == null ? 0 : 1;
+      return cause == null ? 0 : isStopped() ? Termination.TERMINATED : 1;
     }
   }
 
@@ -83,16 +96,28 @@ public final class JobEnd {
 
   /** What {@code task}, such as {@code chief/0}, says at its end. */
   public static SessionRunHook hook(Scope scope, int psTasks, String task) {
-    return new LastWord(scope, psTasks, task);
+    return hook(scope, psTasks, task, () -> false);
+  }
+
+  /**
+   * What {@code task} says at its end.
+   *
+   * @param stopped whether it was told to stop, asked when it ends
+   */
+  public static SessionRunHook hook(
+      Scope scope, int psTasks, String task, BooleanSupplier stopped) {
+    return new LastWord(scope, psTasks, task, stopped);
   }
 
   private static final class LastWord implements SessionRunHook {
     private final String task;
     private final Output word;
+    private final BooleanSupplier stopped;
     private final List<Node> say = new ArrayList<>();
 
-    LastWord(Scope outer, int psTasks, String task) {
+    LastWord(Scope outer, int psTasks, String task, BooleanSupplier stopped) {
       this.task = task;
+      this.stopped = stopped;
       Scope scope = Scope.of(outer.graph()).withSubScope("job_end");
       word = Placeholder.of(scope.withName("word"), DType.STRING, Shape.scalar());
       for (int i = 0; i < psTasks; i++) {
@@ -109,7 +134,7 @@ public final class JobEnd {
 
     @Override
     public void end(Session session) {
-      say(session, word(task, null));
+      say(session, word(task, stopped.getAsBoolean()));
     }
 
     @Override

@@ -87,6 +87,11 @@ public final class StopRequest implements SessionRunHook {
     }
   }
 
+  /** Whether this task knows that all are to stop, be it as the chief is done. */
+  public boolean isRaised() {
+    return seen;
+  }
+
   /** Asks all workers of a job to stop, from a task that is none: a parameter server. */
   public static void raise(OpRegistry registry, SessionFactory sessions) {
     Graph graph = new Graph(registry);

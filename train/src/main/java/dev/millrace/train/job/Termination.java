@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 public final class Termination {
   private static final Logger LOG = LoggerFactory.getLogger(Termination.class);
 
-  /** The exit code of a process that was told to terminate and could not do so in peace. */
-  private static final int TERMINATED = 143;
+  /** The exit code of a process that was told to terminate before its work was done. */
+  public static final int TERMINATED = 143;
 
   private final CountDownLatch finished = new CountDownLatch(1);
   private volatile int exitCode;

@@ -175,6 +175,23 @@ class JobEndTest {
     };
   }
 
+  @Test
+  void aJobThatWasToldToStopLeavesWithTheCodeOfSigterm() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(1, 1)) {
+      CompletableFuture<JobEnd.Outcome> outcome =
+          CompletableFuture.supplyAsync(
+              () -> JobEnd.await(StandardOps.registry(), cluster.sessionsOfPs(0), 0, 1));
+      LineModel model = new LineModel(cluster.placementOf(0), new GradientDescent(.01f));
+      SessionRunHook hook = JobEnd.hook(model.scope, 1, "worker/0", () -> true);
+      try (Session session = cluster.sessionsOf(0).open(model.scope.graph())) {
+        hook.end(session);
+      }
+      JobEnd.Outcome stopped = outcome.get(30, TimeUnit.SECONDS);
+      assertEquals("worker/0 stopped", stopped.cause());
+      assertEquals(143, stopped.exitCode());
+    }
+  }
+
   /** Says it through worker {@code index}, whoever is meant by it. */
   private static void lastWord(
       SmallCluster cluster, int index, String task, MillraceException cause) {
