@@ -140,6 +140,41 @@ class KubernetesCommandTest {
     assertEquals("Never", pod.getRestartPolicy());
     assertEquals("Failed", job.getSpec().getPodReplacementPolicy());
     assertEquals("FailJob", job.getSpec().getPodFailurePolicy().getRules().getFirst().getAction());
+    // Told to stop, as when a node is drained, is no failure.
+    var told = job.getSpec().getPodFailurePolicy().getRules().get(1);
+    assertEquals("Ignore", told.getAction());
+    assertEquals(List.of(143), told.getOnExitCodes().getValues());
+    assertEquals("RuntimeDefault", pod.getSecurityContext().getSeccompProfile().getType());
+    assertEquals(List.of("ALL"), c.getSecurityContext().getCapabilities().getDrop());
+    assertEquals("1Gi", pod.getVolumes().getLast().getEmptyDir().getSizeLimit().toSuffixedString());
+  }
+
+  @Test
+  void tasksHaveAsManyThreadsAsProcessorsAskedFor() {
+    for (String mode : List.of("async", "ring")) {
+      Object job = objects("--mode", mode, "--cpu", "3500m").get("Job mnist-worker");
+      List<String> names = container(job).getEnv().stream().map(V1EnvVar::getName).toList();
+      assertEquals(
+          "-XX:ActiveProcessorCount=$(PROCESSORS)", variable(job, "MILLRACE_JAVA_OPTS"), mode);
+      // Kubernetes fills in only what comes before.
+      assertTrue(names.indexOf("PROCESSORS") < names.indexOf("MILLRACE_JAVA_OPTS"), mode);
+      assertEquals("3500m", cpu(job));
+    }
+  }
+
+  private static String cpu(Object job) {
+    return container(job).getResources().getRequests().get("cpu").toSuffixedString();
+  }
+
+  @Test
+  void aRingFailsInAllRanksAndDoesNotMeetByGrpc() {
+    Map<String, Object> all = objects("--mode", "ring", "--workers", "4", "--retries", "3");
+    V1Job job = (V1Job) all.get("Job mnist-worker");
+    assertEquals(12, job.getSpec().getBackoffLimit());
+    String port =
+        ((V1Service) all.get("Service mnist-worker")).getSpec().getPorts().getFirst().getName();
+    assertEquals("tcp-rendezvous", port);
+    assertEquals(port, container(job).getPorts().getFirst().getName());
   }
 
   @Test

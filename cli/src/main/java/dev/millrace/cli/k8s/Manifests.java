@@ -14,13 +14,16 @@ import java.util.stream.IntStream;
  * The Kubernetes objects of a training job, ready to be written as YAML.
  *
  * <p>Parameter servers and workers are indexed Jobs: their pods have stable names, a pod that fails
- * is replaced by one of the same name, wrong use (exit code 2) ends the job at once, and tasks that
- * leave with code 0 stay gone, which a StatefulSet would not let them. A headless Service per job
- * gives the names addresses. Every pod runs without privileges and may be reached by the job's own
- * pods only.
+ * is replaced by one of the same name, wrong use (exit code 2) ends the job at once, being told to
+ * stop (143) does not count as failure, and tasks that leave with code 0 stay gone, which a
+ * StatefulSet would not let them. A headless Service per job gives the names addresses. Every pod
+ * runs without privileges and may be reached by the job's own pods only.
  */
 public final class Manifests {
   private static final String LOGS = "/logs";
+
+  /** For what the JVM and the unpacked native library need, ten times over. */
+  private static final String TMP = "1Gi";
 
   /** What Linux passes on, less room for the name. */
   private static final int LONGEST_VARIABLE = 131_000;
@@ -79,6 +82,11 @@ public final class Manifests {
         "spec", spec);
   }
 
+  /** Meshes take the protocol from the name: where ranks meet is not gRPC. */
+  private String portName() {
+    return job.isRing() ? "tcp-rendezvous" : "grpc";
+  }
+
   private String nameOf(String role) {
     return job.name() + "-" + role;
   }
@@ -124,7 +132,7 @@ public final class Manifests {
             "selector",
             selector(role),
             "ports",
-            list(map("name", "grpc", "port", job.port(), "targetPort", "grpc"))));
+            list(map("name", portName(), "port", job.port(), "targetPort", portName()))));
   }
 
   private Map<String, Object> tasks(String role, int count, List<Map<String, Object>> variables) {
@@ -140,8 +148,9 @@ public final class Manifests {
             count,
             "parallelism",
             count,
+            // A ring that loses a rank fails in all of them.
             "backoffLimit",
-            job.retries(),
+            job.isRing() ? job.retries() * job.workers() : job.retries(),
             // Never two tasks of one name at the same time.
             "podReplacementPolicy",
             "Failed",
@@ -158,6 +167,12 @@ public final class Manifests {
             "FailJob",
             "onExitCodes",
             map("containerName", "millrace", "operator", "In", "values", list(2))),
+        // All tasks leave so when one of them is evicted: what replaces them goes on together.
+        map(
+            "action",
+            "Ignore",
+            "onExitCodes",
+            map("containerName", "millrace", "operator", "In", "values", list(143))),
         map(
             "action",
             "Ignore",
@@ -175,16 +190,23 @@ public final class Manifests {
         "enableServiceLinks", false,
         "securityContext",
             map(
-                "runAsNonRoot", true,
-                "runAsUser", 10001,
-                "runAsGroup", 10001,
-                "fsGroup", 10001,
-                "seccompProfile", map("type", "RuntimeDefault")),
+                "runAsNonRoot",
+                true,
+                "runAsUser",
+                10001,
+                "runAsGroup",
+                10001,
+                "fsGroup",
+                10001,
+                "fsGroupChangePolicy",
+                "OnRootMismatch",
+                "seccompProfile",
+                map("type", "RuntimeDefault")),
         "containers", list(container(variables)),
         "volumes",
             list(
                 map("name", "logs", "persistentVolumeClaim", map("claimName", nameOf("logs"))),
-                map("name", "tmp", "emptyDir", map())));
+                map("name", "tmp", "emptyDir", map("sizeLimit", TMP))));
   }
 
   private Map<String, Object> container(List<Map<String, Object>> variables) {
@@ -194,7 +216,7 @@ public final class Manifests {
             "image", job.image(),
             "args", new ArrayList<Object>(job.args()),
             "env", variables,
-            "ports", list(map("name", "grpc", "containerPort", job.port())),
+            "ports", list(map("name", portName(), "containerPort", job.port())),
             "resources",
                 map(
                     "requests", map("cpu", job.cpu(), "memory", job.memory()),
@@ -227,6 +249,15 @@ public final class Manifests {
     return map("name", name, "valueFrom", map("fieldRef", map("fieldPath", INDEX)));
   }
 
+  /** As many threads as were asked for: without a limit a JVM sees all processors of the node. */
+  private static Map<String, Object> processors() {
+    return map(
+        "name",
+        "PROCESSORS",
+        "valueFrom",
+        map("resourceFieldRef", map("containerName", "millrace", "resource", "requests.cpu")));
+  }
+
   /** Kubernetes puts the index where TF_CONFIG refers to it, which must come later. */
   private List<Map<String, Object>> clusterVariables(String role) {
     String config =
@@ -243,7 +274,9 @@ public final class Manifests {
     return List.of(
         indexVariable("POD_INDEX"),
         variable("TF_CONFIG", config.replace("\"INDEX\"", "$(POD_INDEX)")),
-        variable("HOME", "/tmp"));
+        variable("HOME", "/tmp"),
+        processors(),
+        variable("MILLRACE_JAVA_OPTS", "-XX:ActiveProcessorCount=$(PROCESSORS)"));
   }
 
   private List<Map<String, Object>> ringVariables() {
@@ -257,7 +290,9 @@ public final class Manifests {
             "MILLRACE_TOKEN",
             "valueFrom",
             map("secretKeyRef", map("name", nameOf("token"), "key", "token"))),
-        variable("HOME", "/tmp"));
+        variable("HOME", "/tmp"),
+        processors(),
+        variable("MILLRACE_JAVA_OPTS", "-XX:ActiveProcessorCount=$(PROCESSORS)"));
   }
 
   /** Names in full, as a pod finds its own in /etc/hosts even before the name service knows it. */
