@@ -278,7 +278,7 @@ class LocalSessionTest {
       session.run(assign);
       assertTrue(BufferPool.shared().usedBytes() >= before + 4000);
     }
-    assertEquals(before, BufferPool.shared().usedBytes());
+    assertTrue(BufferPool.shared().usedBytes() <= before, "memory is left behind");
   }
 
   @Test
@@ -302,7 +302,7 @@ class LocalSessionTest {
         session.fetch(last, Map.of(x, in)).close();
       }
       assertEquals(allocations, BufferPool.shared().nativeAllocations());
-      assertEquals(used, BufferPool.shared().usedBytes());
+      assertTrue(BufferPool.shared().usedBytes() <= used, "memory is left behind");
     }
   }
 }

@@ -2,6 +2,7 @@ package dev.millrace.runtime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
@@ -179,7 +180,7 @@ class LoopsOverDevicesTest {
       for (int i = 0; i < 5; i++) {
         session.fetch(y, feeds).close();
       }
-      assertEquals(before, BufferPool.shared().usedBytes());
+      assertTrue(BufferPool.shared().usedBytes() <= before, "memory is left behind");
     }
   }
 }

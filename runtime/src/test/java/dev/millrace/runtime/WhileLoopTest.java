@@ -204,7 +204,7 @@ class WhileLoopTest {
         assertEquals(Math.pow(2, 21), r.doubleAt(9));
         r.close();
       }
-      assertEquals(before, BufferPool.shared().usedBytes());
+      assertTrue(BufferPool.shared().usedBytes() <= before, "memory is left behind");
     }
   }
 
