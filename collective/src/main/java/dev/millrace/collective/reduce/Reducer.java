@@ -14,8 +14,14 @@ import java.lang.foreign.MemorySegment;
  * <p>Threading: stateless; any thread may use it.
  */
 public abstract class Reducer {
-  /** Bytes of one operand a multi-operand reduction works on at a time: fits the first cache. */
-  private static final long BLOCK_BYTES = 8 << 10;
+  /**
+   * Bytes of one operand a multi-operand reduction works on at a time, of two operands and of more:
+   * all fit the first cache, and memory is fetched for all of them at about the same time. Larger
+   * blocks leave memory idle while they are worked on, smaller ones cost more than they gain.
+   */
+  private static final long PAIR_BLOCK_BYTES = 4 << 10;
+
+  private static final long BLOCK_BYTES = 2 << 10;
 
   private final ReduceOp op;
   private final int elementBytes;
@@ -107,8 +113,9 @@ public abstract class Reducer {
    */
   public final void chain(Operands operands, Operands targets, long bytes, int ranks) {
     MemorySegment out = targets.segment(0);
-    for (long done = 0; done < bytes; done += BLOCK_BYTES) {
-      long n = Math.min(BLOCK_BYTES, bytes - done);
+    long block = operands.count() <= 2 ? PAIR_BLOCK_BYTES : BLOCK_BYTES;
+    for (long done = 0; done < bytes; done += block) {
+      long n = Math.min(block, bytes - done);
       long outAt = targets.at(0) + done;
       if (operands.count() == 1) {
         MemorySegment.copy(operands.segment(0), operands.at(0) + done, out, outAt, n);
