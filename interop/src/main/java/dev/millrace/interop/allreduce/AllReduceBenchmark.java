@@ -22,12 +22,13 @@ import java.util.stream.Stream;
  *
  * <pre>
  * AllReduceBenchmark [--ranks 2] [--rounds 5] [--seconds 0.3] [--sizes 4096,65536,...]
- *     [--ways memory,copied,unix,tcp] [--bind true]
+ *     [--ways memory,copied,unix,tcp] [--bind true] [--distance 100]
  * </pre>
  *
  * <p>Rounds of all contenders alternate: what the machine does meanwhile disturbs all of them
- * alike. There is a table per size, and the first contender is OpenMPI over shared memory where
- * there is one. The last is no all-reduce but what loopback itself allows.
+ * alike; see {@link Distance} for what is taken again. There is a table per size, and the first
+ * contender is OpenMPI over shared memory where there is one. The last is no all-reduce but what
+ * loopback itself allows.
  */
 public final class AllReduceBenchmark {
   /**
@@ -36,9 +37,16 @@ public final class AllReduceBenchmark {
    * @param seconds how long each size is reduced again and again in a round
    * @param ways how Millrace's bytes travel
    * @param bind whether each of two ranks keeps to one processor, as mpirun has it
+   * @param distance how many nanoseconds the processors are to be apart; 0: as they usually are
    */
   public record Settings(
-      int ranks, int rounds, double seconds, List<Long> sizes, List<String> ways, boolean bind) {
+      int ranks,
+      int rounds,
+      double seconds,
+      List<Long> sizes,
+      List<String> ways,
+      boolean bind,
+      double distance) {
     /** Two ranks, from what a bias has to what a large model has. */
     public static final Settings DEFAULT =
         new Settings(
@@ -56,11 +64,12 @@ public final class AllReduceBenchmark {
                 64L << 20,
                 256L << 20),
             List.of("memory", "copied", "unix", "tcp"),
-            true);
+            true,
+            0);
 
     /** The same with so many rounds. */
     public Settings withRounds(int n) {
-      return new Settings(ranks, n, seconds, sizes, ways, bind);
+      return new Settings(ranks, n, seconds, sizes, ways, bind, distance);
     }
 
     /** What is asked, size by size. */
@@ -81,7 +90,8 @@ public final class AllReduceBenchmark {
               ? Arrays.stream(options.get("sizes").split(",")).map(Long::valueOf).toList()
               : DEFAULT.sizes,
           options.containsKey("ways") ? List.of(options.get("ways").split(",")) : DEFAULT.ways,
-          Boolean.parseBoolean(options.getOrDefault("bind", "" + DEFAULT.bind)));
+          Boolean.parseBoolean(options.getOrDefault("bind", "" + DEFAULT.bind)),
+          Double.parseDouble(options.getOrDefault("distance", "" + DEFAULT.distance)));
     }
   }
 
@@ -102,6 +112,7 @@ public final class AllReduceBenchmark {
     List<Contender> contenders = new ArrayList<>();
     // By size, then by name.
     Map<Long, Map<String, List<Sample>>> results = new TreeMap<>();
+    Distance distance = settings.distance > 0 ? Distance.of(settings.distance) : Distance.usual();
     try {
       contenders.addAll(PeerProgram.all(folder, settings.ranks, report::absent));
       for (String way : settings.ways) {
@@ -110,14 +121,14 @@ public final class AllReduceBenchmark {
       }
       contenders.add(new PlainExchange(settings.ranks));
       for (int round = 0; round < settings.rounds; round++) {
-        for (Contender c : contenders) {
-          c.run(settings.sizes, settings.seconds)
-              .forEach(
-                  (size, seconds) ->
-                      results
-                          .computeIfAbsent(size, s -> new LinkedHashMap<>())
-                          .computeIfAbsent(c.name(), n -> new ArrayList<>())
-                          .add(new Sample(1 / seconds, 1e6 * seconds, Double.NaN, 0)));
+        for (long size : settings.sizes) {
+          for (Contender c : contenders) {
+            double seconds = distance.steady(() -> c.run(size, settings.seconds));
+            results
+                .computeIfAbsent(size, s -> new LinkedHashMap<>())
+                .computeIfAbsent(c.name(), n -> new ArrayList<>())
+                .add(new Sample(1 / seconds, 1e6 * seconds, Double.NaN, 0));
+          }
         }
       }
     } finally {
@@ -136,6 +147,7 @@ public final class AllReduceBenchmark {
         "This machine copies at %.1f GB/s and sends %.1f GB/s one way over loopback.%n",
         Limits.copy(),
         Limits.loopback());
+    System.out.println(distance);
   }
 
   private static void delete(Path folder) throws IOException {

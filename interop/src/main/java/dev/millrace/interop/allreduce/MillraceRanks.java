@@ -6,8 +6,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
@@ -85,20 +83,16 @@ final class MillraceRanks implements Contender {
   }
 
   @Override
-  public Map<Long, Double> run(List<Long> sizes, double seconds) throws IOException {
-    Map<Long, Double> results = new TreeMap<>();
-    for (long size : sizes) {
-      for (BufferedWriter o : orders) {
-        o.write(size + " " + seconds + "\n");
-        o.flush();
-      }
-      String line = answers.readLine();
-      if (line == null) {
-        throw new IOException("the ranks of " + name() + " ended");
-      }
-      results.put(size, Double.parseDouble(line));
+  public double run(long bytes, double seconds) throws IOException {
+    for (BufferedWriter o : orders) {
+      o.write(bytes + " " + seconds + "\n");
+      o.flush();
     }
-    return results;
+    String line = answers.readLine();
+    if (line == null) {
+      throw new IOException("the ranks of " + name() + " ended");
+    }
+    return Double.parseDouble(line);
   }
 
   @Override

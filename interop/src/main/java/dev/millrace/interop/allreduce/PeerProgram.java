@@ -8,16 +8,13 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
  * Another library's all-reduce: a small program of our own around it, compiled here and started
- * anew for every round. It prints a line {@code bytes seconds} per size.
+ * anew for every round. It prints a line {@code bytes seconds}.
  */
 final class PeerProgram implements Contender {
   private static final String MPIRUN = "mpirun --allow-run-as-root --oversubscribe -np {ranks} ";
@@ -38,7 +35,7 @@ final class PeerProgram implements Contender {
     if (mpi == null) {
       absent.accept("OpenMPI (apt install openmpi-bin libopenmpi-dev brings it)");
     } else {
-      String run = mpi + " {seconds} {sizes}";
+      String run = mpi + " {seconds} {bytes}";
       peers.add(new PeerProgram("OpenMPI, shared memory", np + run));
       peers.add(new PeerProgram("OpenMPI, TCP", np + "--mca pml ob1 --mca btl self,tcp " + run));
     }
@@ -49,7 +46,7 @@ final class PeerProgram implements Contender {
     } else {
       for (String algorithm : List.of("ring", "halving")) {
         String meet = "d=$(mktemp -d -p " + folder + ") && ";
-        String run = gloo + " " + algorithm + " " + ranks + " $d {seconds} {sizes}";
+        String run = gloo + " " + algorithm + " " + ranks + " $d {seconds} {bytes}";
         peers.add(new PeerProgram("Gloo, " + algorithm + ", TCP", meet + run));
       }
     }
@@ -90,22 +87,19 @@ final class PeerProgram implements Contender {
   }
 
   @Override
-  public Map<Long, Double> run(List<Long> sizes, double seconds) throws IOException {
-    String list = sizes.stream().map(String::valueOf).collect(Collectors.joining(" "));
-    String line = command.replace("{seconds}", "" + seconds).replace("{sizes}", list);
+  public double run(long bytes, double seconds) throws IOException {
+    String line = command.replace("{seconds}", "" + seconds).replace("{bytes}", "" + bytes);
     Process p =
         new ProcessBuilder("sh", "-c", line).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    Map<Long, Double> results = new TreeMap<>();
+    String said;
     try (BufferedReader out = p.inputReader()) {
-      for (String s = out.readLine(); s != null; s = out.readLine()) {
-        String[] words = s.strip().split(" ");
-        results.put(Long.parseLong(words[0]), Double.parseDouble(words[1]));
-      }
+      said = out.readLine();
+      while (out.readLine() != null) {}
     }
-    if (await(p, 30) != 0 || results.size() != sizes.size()) {
+    if (await(p, 30) != 0 || said == null) {
       throw new IOException(name + " failed: " + line);
     }
-    return results;
+    return Double.parseDouble(said.strip().split(" ")[1]);
   }
 
   @Override

@@ -12,8 +12,6 @@ import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -63,14 +61,9 @@ final class PlainExchange implements Contender {
   }
 
   @Override
-  public Map<Long, Double> run(List<Long> sizes, double seconds) throws IOException {
-    Map<Long, Double> results = new TreeMap<>();
-    for (long size : sizes) {
-      double once = median(size, 3);
-      int count = (int) Math.clamp(seconds / once, 5, 20_000);
-      results.put(size, median(size, count));
-    }
-    return results;
+  public double run(long bytes, double seconds) throws IOException {
+    int count = (int) Math.clamp(seconds / median(bytes, 3), 5, 20_000);
+    return median(bytes, count);
   }
 
   private double median(long size, int count) throws IOException {
