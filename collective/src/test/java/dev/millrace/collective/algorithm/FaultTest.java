@@ -38,6 +38,9 @@ class FaultTest {
   /** More than any algorithm's blocks, stages and links hold. */
   private static final int ELEMENTS = 300_000;
 
+  /** Within this time all have ended; it is less than their patience, so not for want of it. */
+  private static final Duration NOTICE = Duration.ofSeconds(10);
+
   /** Bytes the victim had moved when its last all-reduce was over. */
   private static final AtomicLong MOVED = new AtomicLong();
 
@@ -84,15 +87,18 @@ class FaultTest {
   private static void deaths(Topology topology, Algorithms algorithms) {
     for (long after : momentsOfDeath(bytesMoved(topology, algorithms))) {
       List<Peers> peers = withFault(topology, FaultyPeers.Kind.DEATH, after);
+      long start = System.nanoTime();
       List<Throwable> outcomes =
           Ranks.outcomes(peers, (rank, p) -> allReduce(p, algorithms, Duration.ofSeconds(20)));
       assertAllName(victim(topology), outcomes, "after " + after);
+      Duration took = Duration.ofNanos(System.nanoTime() - start);
+      assertTrue(took.compareTo(NOTICE) < 0, "after " + after + ": " + took);
     }
   }
 
   /**
-   * Spread over the whole, and around the ends of envelopes and blocks. At the latest the barrier
-   * that follows finds the rank gone.
+   * Spread over the whole, and around the ends of envelopes and of every block. At the latest the
+   * barrier that follows finds the rank gone.
    */
   private static Set<Long> momentsOfDeath(long total) {
     assertTrue(total > 0);
@@ -100,10 +106,13 @@ class FaultTest {
     for (int i = 0; i <= 12; i++) {
       moments.add(total * i / 12);
     }
-    for (long end : new long[] {Envelope.BYTES, Exchange.BLOCK_BYTES, Relay.BLOCK_BYTES}) {
-      for (long off = -1; off <= 1; off++) {
-        moments.add(Math.min(total, end + off));
-        moments.add(Math.min(total, 2 * end + off));
+    // Of a relay's blocks, which are longer, each ends with one of these.
+    assertEquals(0, Relay.BLOCK_BYTES % Exchange.BLOCK_BYTES);
+    for (long off = -1; off <= 1; off++) {
+      moments.add(Math.min(total, Envelope.BYTES + off));
+      moments.add(Math.min(total, 2 * Envelope.BYTES + off));
+      for (long end = Exchange.BLOCK_BYTES; end < total; end += Exchange.BLOCK_BYTES) {
+        moments.add(end + off);
       }
     }
     return moments;
@@ -166,7 +175,13 @@ class FaultTest {
 
   private static void standstill(Topology topology, Algorithms algorithms) {
     long total = bytesMoved(topology, algorithms);
-    List<Peers> peers = withFault(topology, FaultyPeers.Kind.STANDSTILL, total / 3);
+    for (long after : new long[] {total / 3, Exchange.BLOCK_BYTES, 2 * total / 3, total - 1}) {
+      standstill(topology, algorithms, after);
+    }
+  }
+
+  private static void standstill(Topology topology, Algorithms algorithms, long after) {
+    List<Peers> peers = withFault(topology, FaultyPeers.Kind.STANDSTILL, after);
     List<Throwable> outcomes =
         Ranks.outcomes(
             peers,
@@ -177,7 +192,7 @@ class FaultTest {
     String first = null;
     for (Throwable t : outcomes) {
       MillraceException e = (MillraceException) t;
-      assertEquals(Code.DEADLINE_EXCEEDED, e.code());
+      assertEquals(Code.DEADLINE_EXCEEDED, e.code(), e.getMessage());
       first = first == null ? e.getMessage() : first;
       assertEquals(first, e.getMessage(), "all must report the same first failure");
       assertTrue(e.getMessage().contains(" bytes"), e.getMessage());
