@@ -243,7 +243,7 @@ public final class MasterClient implements AutoCloseable {
           ? callWatched(method, request)
           : ClientCalls.blockingUnaryCall(channel, method, o, request);
     } catch (RuntimeException e) {
-      MillraceException m = Errors.decode(e, "The master at " + address);
+      MillraceException m = Errors.decode(e, master());
       throw m.code() == Code.DEADLINE_EXCEEDED && timeout != null && !Errors.isAnswer(e)
           ? m.withMessage(
               method.getBareMethodName()
@@ -282,6 +282,12 @@ public final class MasterClient implements AutoCloseable {
     }
   }
 
+  /** The master as messages name it: by its task too, once there has been a link to it. */
+  private String master() {
+    Link l = link;
+    return (l == null ? "The master" : "The master, " + l.peer().task() + ",") + " at " + address;
+  }
+
   private void checkAlive() {
     try {
       ClientCalls.blockingUnaryCall(
@@ -294,8 +300,7 @@ public final class MasterClient implements AutoCloseable {
       if (e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
         throw new MillraceException(
             Code.UNAVAILABLE,
-            "The master at "
-                + address
+            master()
                 + " has not answered for "
                 + GrpcPeers.PATIENCE.toSeconds()
                 + " s: its process is stopped, its host or the network is down.",
