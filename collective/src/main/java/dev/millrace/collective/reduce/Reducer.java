@@ -19,7 +19,7 @@ public abstract class Reducer {
    * all fit the first cache, and memory is fetched for all of them at about the same time. Larger
    * blocks leave memory idle while they are worked on, smaller ones cost more than they gain.
    */
-  private static final long PAIR_BLOCK_BYTES = 4 << 10;
+  private static final long PAIR_BLOCK_BYTES = 8 << 10;
 
   private static final long BLOCK_BYTES = 2 << 10;
 
