@@ -145,11 +145,27 @@ public final class Scatter {
           "%s '%s' is not implemented for elements of type %s."
               .formatted(node.op().name(), node.name(), type));
     }
+    // So TensorFlow does, of this kind of variable only.
+    boolean refusesZero = change == Change.DIV && kind == VariableKind.RESOURCE;
     return c -> {
+      if (refusesZero) {
+        checkNoZero(c);
+      }
       Variable v = kind.at(c, 0, type);
       kind.updateRows(v, t -> scatter(c, t, change));
       kind.done(c);
     };
+  }
+
+  private static void checkNoZero(KernelContext c) {
+    Tensor updates = c.input(2);
+    for (long i = 0; i < updates.elements(); i++) {
+      if (updates.doubleAt(i) == 0) {
+        throw MillraceException.invalid(
+            "%s '%s': updates must not contain 0; element %d is.",
+            c.node().op().name(), c.node().name(), i);
+      }
+    }
   }
 
   private static void scatter(KernelContext c, Tensor var, Change change) {

@@ -5,6 +5,7 @@ import static dev.millrace.tensor.math.update.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
 
 /**
  * Descent that is faster where the gradient agrees in sign with its recent mean: {@code m = m *
@@ -41,7 +42,9 @@ public final class SignDescent extends Update {
       FloatVector rate1 =
           m1.broadcast(same)
               .blend(zero, m1.eq(0f).or(grad.eq(0f)))
-              .blend(other, m1.lt(0f).xor(grad.lt(0f)).andNot(m1.eq(0f).or(grad.eq(0f))));
+              .blend(other, m1.lt(0f).xor(grad.lt(0f)).andNot(m1.eq(0f).or(grad.eq(0f))))
+              // A moment that is no number has no sign.
+              .blend(m1, m1.test(VectorOperators.IS_NAN));
       store(load(var, at + i).sub(grad.mul(rate1)), var, at + i);
     }
   }
@@ -53,7 +56,8 @@ public final class SignDescent extends Update {
     for (int i = 0; i < n; i++) {
       m[i] = m[i] * beta + g[i] * (1 - beta);
       double agreement = Math.signum(m[i]) * Math.signum(g[i]);
-      var[i] -= rate * g[i] * (agreement > 0 ? agreeing : agreement < 0 ? opposed : neutral);
+      double factor = agreement > 0 ? agreeing : agreement < 0 ? opposed : neutral;
+      var[i] -= rate * g[i] * (Double.isNaN(agreement) ? agreement : factor);
     }
   }
 }
