@@ -35,7 +35,7 @@ public final class Parallel {
   private static final long MIN_SPIN_NANOS = 2_000;
 
   /** Of so many brief loops one wakes helpers that sleep. */
-  private static final int BRIEF_LOOPS_PER_WAKING = 16;
+  private static final int BRIEF_LOOPS_PER_WAKING = 64;
 
   /** Brief loops so far, about: threads may count at once. */
   private static int briefLoops;
