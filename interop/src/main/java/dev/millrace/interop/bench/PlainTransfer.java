@@ -25,6 +25,7 @@ final class PlainTransfer implements Contender {
 
   PlainTransfer(int bytes) {
     into = ByteBuffer.allocateDirect(bytes);
+    ByteBuffer from = ByteBuffer.allocateDirect(bytes);
     try (ServerSocketChannel door = ServerSocketChannel.open()) {
       door.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
       here = SocketChannel.open(door.getLocalAddress());
@@ -34,11 +35,11 @@ final class PlainTransfer implements Contender {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    Thread.ofPlatform().daemon().name("plain transfer").start(() -> serve(bytes));
+    Thread.ofPlatform().daemon().name("plain transfer").start(() -> serve(from));
   }
 
-  private void serve(int bytes) {
-    ByteBuffer from = ByteBuffer.allocateDirect(bytes);
+  private void serve(ByteBuffer from) {
+    int bytes = from.capacity();
     ByteBuffer asked = ByteBuffer.allocateDirect(1);
     try {
       while (there.read(asked.clear()) > 0) {
