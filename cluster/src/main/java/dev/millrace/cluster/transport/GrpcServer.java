@@ -48,7 +48,7 @@ public final class GrpcServer implements AutoCloseable {
             .flowControlWindow(4 << 20)
             .protocolNegotiator(TensorStreams.plaintext(worker::recvTensor))
             .withChildOption(
-                ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(256 << 10, 1 << 20))
+                ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(256 << 10, 4 << 20))
             // TensorFlow's channels may ping at any rate, and without a call in flight.
             .permitKeepAliveTime(5, TimeUnit.SECONDS)
             .permitKeepAliveWithoutCalls(true);

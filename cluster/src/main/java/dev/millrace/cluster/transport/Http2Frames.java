@@ -71,7 +71,7 @@ final class Http2Frames {
 
   private static final int CANCEL = 8;
   private static final int UNKNOWN = 2;
-  private static final int LARGEST_FRAME = 512 << 10;
+  private static final int LARGEST_FRAME = 4 << 20;
   private static final int LARGEST_HEADERS = 64 << 10;
   private static final byte[] PREFACE =
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);

@@ -49,7 +49,7 @@ final class TensorStreams extends Http2FrameListenerDecorator {
   private static final AsciiString POST = AsciiString.of("POST");
   private static final AsciiString CONTENT_TYPE = AsciiString.of("content-type");
   private static final AsciiString GRPC = AsciiString.of("application/grpc");
-  private static final int PIECE_BYTES = 1 << 20;
+  private static final int PIECE_BYTES = 4 << 20;
   private static final int LONGEST_REQUEST = 64 << 10;
 
   private final GrpcHttp2ConnectionHandler handler;
