@@ -87,7 +87,8 @@ final class Exchange implements Stage {
         isCopied()
             ? peers.send(other, message, DATA_AT + sent, r.bytes() - sent)
             : sent < 0
-                ? peers.send(other, message, DATA_AT + sent, -sent)
+                ? peers.send(
+                    other, message.asSlice(DATA_AT + sent, -sent), r.data().asSlice(0, r.bytes()))
                 : peers.send(other, r.data(), sent, r.bytes() - sent);
     sent += n;
     return n > 0;

@@ -12,6 +12,12 @@ interface Link {
   /** Takes up to {@code length} bytes; returns how many. */
   long send(MemorySegment data, long offset, long length) throws IOException;
 
+  /** Takes {@code head} and {@code data} behind it, or the first bytes of that. */
+  default long send(MemorySegment head, MemorySegment data) throws IOException {
+    long n = send(head, 0, head.byteSize());
+    return n < head.byteSize() ? n : n + send(data, 0, data.byteSize());
+  }
+
   /** Stores up to {@code length} bytes; returns how many. */
   long receive(MemorySegment into, long offset, long length) throws IOException;
 

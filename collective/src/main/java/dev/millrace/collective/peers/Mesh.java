@@ -67,6 +67,15 @@ final class Mesh implements Peers {
   }
 
   @Override
+  public long send(int to, MemorySegment head, MemorySegment data) {
+    try {
+      return links[to].send(head, data);
+    } catch (IOException e) {
+      throw liveness.lost(to, reason(e));
+    }
+  }
+
+  @Override
   public long receive(int from, MemorySegment into, long offset, long length) {
     try {
       return links[from].receive(into, offset, length);

@@ -51,6 +51,11 @@ final class Subset implements Peers {
   }
 
   @Override
+  public long send(int to, MemorySegment head, MemorySegment data) {
+    return all.send(ranks[to], head, data);
+  }
+
+  @Override
   public long receive(int from, MemorySegment into, long offset, long length) {
     return all.receive(ranks[from], into, offset, length);
   }
