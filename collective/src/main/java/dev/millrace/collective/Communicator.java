@@ -20,6 +20,7 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -34,6 +35,9 @@ import java.util.List;
  * <p>Threading: one thread at a time.
  */
 public final class Communicator implements AutoCloseable {
+  /** From this size a tensor gains more by not being packed than by going with others. */
+  private static final long LARGE_BYTES = 1 << 20;
+
   private final Peers peers;
   private final Topology hosts;
   private final Collectives collectives;
@@ -138,6 +142,13 @@ public final class Communicator implements AutoCloseable {
         : Tensor.ofBuffer(dtype, shape, shared);
   }
 
+  /** Makes a target for one of so many tensors that are reduced in one go. */
+  Tensor allocateTarget(DType dtype, Shape shape, int tensors) {
+    return isReducedAlone(Math.multiplyExact(shape.elements(), (long) dtype.bytes()), tensors)
+        ? allocateCounted(dtype, shape)
+        : Tensor.allocateCounted(dtype, shape);
+  }
+
   /** Replaces a tensor on all ranks by the reduction of all ranks' tensors. */
   public void allReduce(Tensor tensor, ReduceOp op) {
     long[] bounds = Split.bounds(tensor.byteSize(), collectives.parts());
@@ -151,26 +162,47 @@ public final class Communicator implements AutoCloseable {
 
   /**
    * Reduces several tensors of one type in one go and stores the results in {@code targets}, which
-   * have the same shapes and may be the same tensors.
+   * have the same shapes and may be the same tensors. Small ones are packed into one vector in
+   * memory that other ranks can reach; a target for a large one is best made there itself.
    */
   void allReduce(List<Tensor> tensors, List<Tensor> targets, ReduceOp op) {
-    if (tensors.size() < 2) {
-      for (int i = 0; i < tensors.size(); i++) {
-        Tensor t = targets.get(i);
-        if (t != tensors.get(i)) {
-          MemorySegment.copy(tensors.get(i).data(), 0, t.data(), 0, t.byteSize());
-        }
-        allReduce(t, op);
-      }
-      return;
-    }
-    DType dtype = tensors.getFirst().dtype();
     for (Tensor t : tensors) {
+      DType dtype = tensors.getFirst().dtype();
       if (t.dtype() != dtype) {
         throw MillraceException.invalid(
             "Tensors reduced in one go must have one type; found %s and %s.", dtype, t.dtype());
       }
     }
+    List<Tensor> small = new ArrayList<>();
+    List<Tensor> smallTargets = new ArrayList<>();
+    for (int i = 0; i < tensors.size(); i++) {
+      if (isReducedAlone(tensors.get(i).byteSize(), tensors.size())) {
+        reduceAlone(tensors.get(i), targets.get(i), op);
+      } else {
+        small.add(tensors.get(i));
+        smallTargets.add(targets.get(i));
+      }
+    }
+    if (small.size() == 1) {
+      reduceAlone(small.getFirst(), smallTargets.getFirst(), op);
+    } else if (!small.isEmpty()) {
+      reducePacked(small, smallTargets, op);
+    }
+  }
+
+  private static boolean isReducedAlone(long bytes, int tensors) {
+    return tensors == 1 || bytes >= LARGE_BYTES;
+  }
+
+  private void reduceAlone(Tensor tensor, Tensor target, ReduceOp op) {
+    if (target != tensor) {
+      MemorySegment.copy(tensor.data(), 0, target.data(), 0, target.byteSize());
+    }
+    allReduce(target, op);
+  }
+
+  private void reducePacked(List<Tensor> tensors, List<Tensor> targets, ReduceOp op) {
+    DType dtype = tensors.getFirst().dtype();
     Packing packing = new Packing(tensors, collectives.parts());
     MemorySegment vector = fusion(packing.bytes());
     packing.pack(tensors, vector);

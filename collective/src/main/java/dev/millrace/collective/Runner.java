@@ -1,6 +1,5 @@
 package dev.millrace.collective;
 
-import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -41,13 +40,13 @@ final class Runner {
     List<Tensor> targets = new ArrayList<>();
     List<Object> results = new ArrayList<>();
     List<Tensor> borrowed = new ArrayList<>();
-    boolean alone = requests.size() == 1 && requests.getFirst().shapes().size() == 1;
+    int count = requests.stream().mapToInt(r -> r.shapes().size()).sum();
     try {
       for (int i = 0; i < requests.size(); i++) {
         Operation o = operations.get(i);
         int from = targets.size();
         for (int k = 0; k < requests.get(i).shapes().size(); k++) {
-          Tensor target = target(requests.get(i), o, k, alone, borrowed);
+          Tensor target = target(requests.get(i), o, k, count, borrowed);
           targets.add(target);
           sources.add(o == null ? target : o.tensors().get(k));
         }
@@ -63,19 +62,12 @@ final class Runner {
     }
   }
 
-  /**
-   * Where a result goes: into the operation's own tensor, or a new one. One that is reduced alone
-   * is best made where other ranks can reach it; several pass through a buffer that is.
-   */
-  private Tensor target(Request r, Operation o, int k, boolean alone, List<Tensor> borrowed) {
+  /** Where a result goes: into the operation's own tensor, or a new one. */
+  private Tensor target(Request r, Operation o, int k, int count, List<Tensor> borrowed) {
     if (o != null && o.inPlace()) {
       return o.tensors().get(k);
     }
-    DType dtype = r.dtype();
-    Tensor t =
-        alone
-            ? ranks.allocateCounted(dtype, r.shapes().get(k))
-            : Tensor.allocateCounted(dtype, r.shapes().get(k));
+    Tensor t = ranks.allocateTarget(r.dtype(), r.shapes().get(k), count);
     borrowed.add(t);
     if (o == null) {
       t.data().fill((byte) 0);

@@ -43,11 +43,7 @@ final class SequenceRun {
         timeline.begin(request, from, to);
       }
       for (Shape shape : request.shapes().subList(from, to)) {
-        // One that is reduced alone is best made where other ranks can reach it.
-        targets.add(
-            to - from == 1
-                ? ranks.allocateCounted(request.dtype(), shape)
-                : Tensor.allocateCounted(request.dtype(), shape));
+        targets.add(ranks.allocateTarget(request.dtype(), shape, to - from));
       }
       if (pass == null) {
         targets.forEach(t -> t.data().fill((byte) 0));

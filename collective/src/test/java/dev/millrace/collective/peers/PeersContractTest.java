@@ -88,7 +88,7 @@ class PeersContractTest {
             for (int r = 0; r < SIZE; r++) {
               if (r != rank) {
                 long s = Math.min(total - sent[r], 1 + cut.nextInt(100_000));
-                s = s == 0 ? 0 : peers.send(r, out, sent[r], s);
+                s = s == 0 ? 0 : send(peers, r, out.asSlice(sent[r], s), cut.nextInt(-200, 200));
                 long g = Math.min(total - got[r], 1 + cut.nextInt(100_000));
                 g = g == 0 ? 0 : peers.receive(r, in[r], got[r], g);
                 sent[r] += s;
@@ -105,6 +105,13 @@ class PeersContractTest {
             }
           }
         });
+  }
+
+  /** As a whole, or as a head of so many bytes and what follows it. */
+  private static long send(Peers peers, int to, MemorySegment data, int head) {
+    return head <= 0 || head >= data.byteSize()
+        ? peers.send(to, data, 0, data.byteSize())
+        : peers.send(to, data.asSlice(0, head), data.asSlice(head));
   }
 
   private static byte value(int rank, int i) {
