@@ -58,18 +58,7 @@ final class Foundation {
   }
 
   private Laid lay(boolean strict) {
-    boolean first = hosts.localRank(rank) == 0;
-    if (first && locals > 1) {
-      attempt(this::create);
-    }
-    announce();
-    if (!first && trouble.isEmpty()) {
-      attempt(this::open);
-    }
-    String[] troubles = compare();
-    if (first && file != null) {
-      remove();
-    }
+    String[] troubles = makeAndMap();
     boolean[] shares = new boolean[hosts.size()];
     for (int r = 0; r < shares.length; r++) {
       shares[r] = hosts.localSize(r) > 1 && troubles[hosts.islandOf(r)].isEmpty();
@@ -82,6 +71,28 @@ final class Foundation {
       LOG.log(System.Logger.Level.WARNING, "{0} Unix domain sockets are used instead.", mine);
     }
     return new Laid(shares[rank] ? region() : null, shares);
+  }
+
+  /**
+   * The first trouble of each island. However this ends, every rank that knows the file removes its
+   * name: the rank that made it may be the one that died.
+   */
+  private String[] makeAndMap() {
+    boolean first = hosts.localRank(rank) == 0;
+    try {
+      if (first && locals > 1) {
+        attempt(this::create);
+      }
+      announce();
+      if (!first && trouble.isEmpty()) {
+        attempt(this::open);
+      }
+      return compare();
+    } finally {
+      if (file != null) {
+        remove();
+      }
+    }
   }
 
   private Region region() {
