@@ -185,7 +185,7 @@ final class Job {
 
   private MillraceException explain(Suspicion s) {
     if (left[s.suspect]) {
-      return unavailable(
+      return MillraceException.failedPrecondition(
           "Rank %d left the job while rank %d still exchanged data with it. All ranks must run the"
               + " same operations before they leave.",
           s.suspect, s.reporter);
