@@ -5,10 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.collective.testing.RankProcess;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Ranks in processes of their own. */
 @Timeout(90)
@@ -22,6 +28,56 @@ class ProcessesTest {
       ranks.get(1).kill();
       for (int r : new int[] {0, 2}) {
         assertNamed(ranks.get(r), "UNAVAILABLE Rank 1 died", start);
+      }
+    } finally {
+      ranks.forEach(RankProcess::close);
+    }
+  }
+
+  /**
+   * Killed before the fourth meeting, before the first, and having told one of three of another.
+   */
+  @ParameterizedTest
+  @CsvSource({"2, 1, 3", "4, 2, 0", "4, 3, 10"})
+  void aRankKilledInTheMidstOfSharedMemoryIsNamedAndLeavesNothingBehind(
+      int size, int victim, int afterTold) throws Exception {
+    List<RankProcess> ranks = RankProcess.startAndStop(size, victim, afterTold);
+    try {
+      assertEquals("stands", ranks.get(victim).line());
+      List<String> shared = sharedMemory(ranks.get(victim).pid());
+      assertEquals(1, shared.size(), shared.toString());
+      assertTrue(shared.getFirst().endsWith(" (deleted)"), shared.getFirst());
+      long start = System.nanoTime();
+      ranks.get(victim).kill();
+      for (int r = 0; r < size; r++) {
+        if (r != victim) {
+          assertNamed(ranks.get(r), "UNAVAILABLE Rank " + victim + " died", start);
+        }
+      }
+    } finally {
+      ranks.forEach(RankProcess::close);
+    }
+  }
+
+  /** The files by which a process shares memory, as the system names them. */
+  private static List<String> sharedMemory(long pid) throws IOException {
+    try (Stream<String> maps = Files.lines(Path.of("/proc", Long.toString(pid), "maps"))) {
+      return maps.filter(m -> m.matches(".*/millrace-[0-9a-f]{16}( .*)?"))
+          .map(m -> m.substring(m.indexOf('/')))
+          .distinct()
+          .toList();
+    }
+  }
+
+  @Test
+  void aRankKilledWhileARingReducesInSharedMemoryIsNamed() throws Exception {
+    List<RankProcess> ranks = RankProcess.start(3, "shared_memory");
+    try {
+      awaitEqualSums(ranks);
+      long start = System.nanoTime();
+      ranks.get(2).kill();
+      for (int r : new int[] {0, 1}) {
+        assertNamed(ranks.get(r), "UNAVAILABLE Rank 2 died", start);
       }
     } finally {
       ranks.forEach(RankProcess::close);

@@ -12,7 +12,7 @@ import java.util.Arrays;
  * <p>Threading: as {@link Peers}: one thread at a time, but for {@link #allocate} and {@link
  * #offsetOf}.
  */
-public final class Island {
+public class Island {
   /** How many stages each member has. */
   public static final int STAGES = RegionLayout.STAGES;
 
@@ -30,6 +30,11 @@ public final class Island {
     this.whole = whole;
     this.locals = locals;
     this.me = me;
+  }
+
+  /** The same members; for what comes between a rank and them. */
+  protected Island(Island same) {
+    this(same.region, same.locals, same.me, same.whole);
   }
 
   /** All ranks of a region. */
@@ -53,9 +58,14 @@ public final class Island {
   public void arrive(long a, long b, long c) {
     for (int m = 0; m < locals.length; m++) {
       if (m != me) {
-        region.arrive(locals[m], a, b, c);
+        tell(m, a, b, c);
       }
     }
+  }
+
+  /** Tells another member that this rank has come. */
+  protected void tell(int member, long a, long b, long c) {
+    region.arrive(locals[member], a, b, c);
   }
 
   /** Whether a member has come to the meeting this rank came to last. */

@@ -11,8 +11,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Random;
 
 /**
- * Peers of a rank to which something happens after it has moved so many bytes, or whose streams
- * break anywhere.
+ * Peers of a rank to which something happens after it has moved so many bytes or come so far in
+ * shared memory, or whose streams break anywhere.
  */
 public final class FaultyPeers implements Peers {
   /** What happens. */
@@ -30,22 +30,61 @@ public final class FaultyPeers implements Peers {
   /** Cuts what may move at once; null leaves it whole. */
   private final Random cuts;
 
+  private final Island island;
   private long moved;
+  private long told;
 
   public FaultyPeers(Peers peers, Kind kind, long afterBytes) {
-    this(peers, kind, afterBytes, null);
+    this(peers, kind, afterBytes, null, Long.MAX_VALUE, () -> {});
   }
 
   /** Nothing happens but that streams break after any number of bytes. */
   public FaultyPeers(Peers peers, Random cuts) {
-    this(peers, Kind.DEATH, Long.MAX_VALUE, cuts);
+    this(peers, Kind.DEATH, Long.MAX_VALUE, cuts, Long.MAX_VALUE, () -> {});
   }
 
-  private FaultyPeers(Peers peers, Kind kind, long afterBytes, Random cuts) {
+  /**
+   * {@code fault} is run when this rank has told others so many times that it has come to a meeting
+   * in shared memory, and is about to tell one again: in the midst of a meeting, or before one,
+   * with its share of the work done. What it throws ends the rank.
+   */
+  public static FaultyPeers amongMembers(Peers peers, long afterTold, Runnable fault) {
+    return new FaultyPeers(peers, Kind.DEATH, Long.MAX_VALUE, null, afterTold, fault);
+  }
+
+  private FaultyPeers(
+      Peers peers, Kind kind, long afterBytes, Random cuts, long afterTold, Runnable fault) {
     this.peers = peers;
     this.kind = kind;
     this.afterBytes = afterBytes;
     this.cuts = cuts;
+    this.island =
+        peers.island() == null ? null : new FaultyIsland(peers.island(), afterTold, fault);
+  }
+
+  private final class FaultyIsland extends Island {
+    private final long afterTold;
+    private final Runnable fault;
+
+    FaultyIsland(Island island, long afterTold, Runnable fault) {
+      super(island);
+      this.afterTold = afterTold;
+      this.fault = fault;
+    }
+
+    @Override
+    protected void tell(int member, long a, long b, long c) {
+      if (told == afterTold) {
+        fault.run();
+      }
+      told++;
+      super.tell(member, a, b, c);
+    }
+  }
+
+  /** How often this rank has told another that it has come to a meeting. */
+  public long told() {
+    return told;
   }
 
   /** Bytes sent and received so far. */
@@ -100,7 +139,7 @@ public final class FaultyPeers implements Peers {
 
   @Override
   public Island island() {
-    return peers.island();
+    return island;
   }
 
   @Override

@@ -3,6 +3,13 @@ package dev.millrace.collective.testing;
 import dev.millrace.base.MillraceException;
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.Settings;
+import dev.millrace.collective.algorithm.Algorithms;
+import dev.millrace.collective.algorithm.Collectives;
+import dev.millrace.collective.algorithm.Split;
+import dev.millrace.collective.member.Rendezvous;
+import dev.millrace.collective.member.Service;
+import dev.millrace.collective.peers.Connector;
+import dev.millrace.collective.peers.Peers;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -16,12 +23,14 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.zip.CRC32;
 
 /**
  * A rank in a process of its own, for tests: {@link #main} is what it runs, an instance is the
  * test's hold on it. It reduces tensors of several sizes, prints a line with their checksum, and
- * goes on reducing until it is told to stop or something goes wrong, which it prints.
+ * goes on reducing until it is told to stop or something goes wrong, which it prints. Or it reduces
+ * one tensor, in the midst of which one of the ranks stands still.
  */
 public final class RankProcess implements AutoCloseable {
   private static final int[] SIZES = {1, 1000, 40_000, 400_000};
@@ -36,6 +45,21 @@ public final class RankProcess implements AutoCloseable {
 
   /** Starts all ranks of a job on this host. */
   public static List<RankProcess> start(int size, String transport) throws IOException {
+    return start(size, transport, -1, 0);
+  }
+
+  /**
+   * Starts all ranks of a job on this host, which reduce one tensor in shared memory; in the midst
+   * of that, when it has told others so many times that it has come to a meeting, {@code stopping}
+   * prints a line and stands still.
+   */
+  public static List<RankProcess> startAndStop(int size, int stopping, int afterTold)
+      throws IOException {
+    return start(size, "shared_memory", stopping, afterTold);
+  }
+
+  private static List<RankProcess> start(int size, String transport, int stopping, int afterTold)
+      throws IOException {
     String job = "test-" + UUID.randomUUID();
     List<RankProcess> ranks = new ArrayList<>();
     for (int r = 0; r < size; r++) {
@@ -49,6 +73,9 @@ public final class RankProcess implements AutoCloseable {
               "-cp",
               System.getProperty("java.class.path"),
               RankProcess.class.getName());
+      if (stopping >= 0) {
+        b.command().add(Long.toString(r == stopping ? afterTold : Long.MAX_VALUE));
+      }
       b.environment().put("MILLRACE_RANK", Integer.toString(r));
       b.environment().put("MILLRACE_SIZE", Integer.toString(size));
       b.environment().put("MILLRACE_JOB", job);
@@ -91,6 +118,19 @@ public final class RankProcess implements AutoCloseable {
   public static void main(String[] args) {
     AtomicInteger told = new AtomicInteger();
     Thread.ofPlatform().daemon().start(() -> awaitEndOfInput(told));
+    try {
+      if (args.length == 0) {
+        reduceUntilTold(told);
+      } else {
+        reduceAndStop(Long.parseLong(args[0]));
+      }
+    } catch (MillraceException e) {
+      System.out.println(e.code() + " " + e.getMessage());
+      System.exit(1);
+    }
+  }
+
+  private static void reduceUntilTold(AtomicInteger told) {
     try (Ring ring = Ring.init(Settings.fromEnvironment())) {
       CRC32 sum = new CRC32();
       for (int n : SIZES) {
@@ -100,9 +140,31 @@ public final class RankProcess implements AutoCloseable {
       while (ring.allReduce("stop", Tensor.scalar(told.get()), ReduceOp.MAX).intValue() == 0) {
         reduce(ring, SIZES[SIZES.length - 1]).close();
       }
-    } catch (MillraceException e) {
-      System.out.println(e.code() + " " + e.getMessage());
-      System.exit(1);
+    }
+  }
+
+  private static void reduceAndStop(long afterTold) {
+    Settings s = Settings.fromEnvironment();
+    try (Rendezvous job = Rendezvous.enter(s.place(), s.terms(), Service::none)) {
+      job.awaitAll();
+      Peers p =
+          Connector.connect(job.member(), job.token(), s.place(), s.transport(), s.terms(), false)
+              .peers();
+      Peers own = FaultyPeers.amongMembers(p, afterTold, RankProcess::standStill);
+      try (Collectives all = new Collectives(own, s.timeout(), Algorithms.DEFAULT);
+          Tensor t = Tensor.allocate(DType.FLOAT, Shape.of(SIZES[SIZES.length - 1]))) {
+        t.data().fill((byte) 0);
+        long[] bounds = Split.bounds(t.byteSize(), all.parts());
+        all.allReduce(t.data(), bounds, DType.FLOAT, ReduceOp.SUM);
+        all.barrier();
+      }
+    }
+  }
+
+  private static void standStill() {
+    System.out.println("stands");
+    while (true) {
+      LockSupport.park();
     }
   }
 
