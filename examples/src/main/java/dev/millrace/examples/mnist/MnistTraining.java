@@ -89,7 +89,7 @@ public final class MnistTraining {
   /** Whether training ended because the job was told to stop. */
   private volatile boolean stopped;
 
-  /** Training with these settings; the chief shows how it goes by {@code progress}. */
+  /** Training with these settings, which shows by {@code progress} how it goes. */
   public MnistTraining(Settings settings, Progress progress) {
     this.settings = settings;
     this.progress = progress;
@@ -278,7 +278,7 @@ public final class MnistTraining {
             + " goes on from its checkpoint.");
   }
 
-  /** Trains as the worker or rank {@code index}; the first one shows how it goes, and tests. */
+  /** Trains as the worker or rank {@code index}; the first one tests. */
   private double train(
       BooleanSupplier told,
       MnistModel model,
@@ -288,6 +288,9 @@ public final class MnistTraining {
     MnistData.Batches batches =
         MnistData.train(settings.dataDir).batches(settings.batchSize, settings.seed + index);
     List<Output> seen = List.of(model.loss(), model.globalStep().read());
+    boolean first = index == 0;
+    // Ranks make every step together: what the first one shows is true of all.
+    Progress shown = first ? progress : settings.mode.hasServers() ? progress.ofWorker() : null;
     try (MonitoredTrainingSession session =
         MonitoredTrainingSession.start(model.scope(), sessions, training)) {
       batches.skip(takenBefore(session.raw(), model));
@@ -299,19 +302,18 @@ public final class MnistTraining {
                     Map.of(model.images(), batch[0], model.labels(), batch[1]),
                     seen,
                     List.of(model.train()));
-            if (index == 0) {
-              progress.step(r.get(1).longValue(), r.get(0).doubleValue());
+            if (shown != null) {
+              shown.step(r.get(1).longValue(), r.get(0).doubleValue());
             }
             r.forEach(Tensor::close);
             batch[0].close();
             batch[1].close();
           });
-      boolean first = index == 0;
       boolean asked = told.getAsBoolean();
       long step = asked || first ? model.stepOf(session.raw()) : settings.steps;
       stopped = asked && step < settings.steps;
-      if (first) {
-        progress.end(step);
+      if (shown != null) {
+        shown.end(step);
       }
       if (stopped || !first) {
         return Double.NaN;

@@ -17,24 +17,38 @@ public final class Progress {
   private final PrintStream out;
   private final long steps;
   private final boolean terminal;
+
+  /** Whether to show how many of the steps were made here. */
+  private final boolean worker;
+
   private long shown = System.nanoTime();
   private long shownStep = -1;
+  private long own;
+  private long shownOwn;
   private double loss = Double.NaN;
   private double rate = Double.NaN;
-
-  Progress(PrintStream out, long steps) {
-    this(out, steps, System.console() != null && System.console().isTerminal());
-  }
+  private double ownRate = Double.NaN;
 
   /** Shows the way to {@code steps}; on a terminal one line is written again and again. */
   public Progress(PrintStream out, long steps, boolean terminal) {
+    this(out, steps, terminal, false);
+  }
+
+  private Progress(PrintStream out, long steps, boolean terminal, boolean worker) {
     this.out = out;
     this.steps = steps;
     this.terminal = terminal;
+    this.worker = worker;
+  }
+
+  /** The same for one worker of several, which also shows its own part of the steps. */
+  Progress ofWorker() {
+    return new Progress(out, steps, terminal, true);
   }
 
   /** A step was made. */
   public void step(long step, double stepLoss) {
+    own++;
     loss = mixed(loss, stepLoss, 0.05);
     long now = System.nanoTime();
     if (now - shown < (terminal ? REWRITE_NANOS : LINE_NANOS) && step < steps) {
@@ -43,7 +57,10 @@ public final class Progress {
     // What came before the first line, as waiting for other tasks, says nothing about the rate; nor
     // do early steps say much about later ones, which run faster.
     if (shownStep >= 0) {
-      rate = mixed(rate, (step - shownStep) / ((now - shown) / 1e9), terminal ? 0.1 : 0.5);
+      double seconds = (now - shown) / 1e9;
+      double weight = terminal ? 0.1 : 0.5;
+      rate = mixed(rate, (step - shownStep) / seconds, weight);
+      ownRate = mixed(ownRate, (own - shownOwn) / seconds, weight);
     }
     shown = now;
     show(step);
@@ -51,15 +68,18 @@ public final class Progress {
 
   private void show(long step) {
     shownStep = step;
-    String line =
-        String.format(Locale.ROOT, "step %d/%d  loss %.4f", Math.min(step, steps), steps, loss);
+    shownOwn = own;
+    StringBuilder line = new StringBuilder();
+    add(line, "step %d/%d", Math.min(step, steps), steps);
+    if (own > 0) {
+      add(line, "  loss %.4f", loss);
+    }
+    if (worker) {
+      add(line, "  %d own steps", own);
+    }
     if (rate > 0) {
-      line +=
-          String.format(
-              Locale.ROOT,
-              "  %.0f steps/s  %s left",
-              rate,
-              time(Math.round(Math.max(0, steps - step) / rate)));
+      add(line, worker ? ", %.0f/s" : "  %.0f steps/s", worker ? ownRate : rate);
+      add(line, "  %s left", time(Math.round(Math.max(0, steps - step) / rate)));
     }
     if (terminal) {
       out.print(BEGIN + line + END);
@@ -67,6 +87,10 @@ public final class Progress {
       out.println(line);
     }
     out.flush();
+  }
+
+  private static void add(StringBuilder line, String format, Object... values) {
+    line.append(String.format(Locale.ROOT, format, values));
   }
 
   private static String time(long seconds) {

@@ -27,6 +27,23 @@ class ProgressTest {
   }
 
   @Test
+  void aWorkerShowsItsPartOfTheSteps() {
+    Progress p = progress(false).ofWorker();
+    p.step(97, 1.5);
+    p.step(99, 1.5);
+    p.end(100);
+    assertEquals(
+        "step 100/100  loss 1.5000  2 own steps", bytes.toString(StandardCharsets.UTF_8).strip());
+  }
+
+  @Test
+  void whoMadeNoStepHasNoLoss() {
+    Progress p = progress(false).ofWorker();
+    p.end(100);
+    assertEquals("step 100/100  0 own steps", bytes.toString(StandardCharsets.UTF_8).strip());
+  }
+
+  @Test
   void lastStepIsShownOnce() {
     Progress p = progress(true);
     p.step(100, 1.5);
