@@ -2,7 +2,6 @@ package dev.millrace.cli;
 
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.Reader;
 import java.io.UncheckedIOException;
 import java.net.URL;
@@ -24,18 +23,13 @@ final class RunningMillrace implements AutoCloseable {
   private static final long PATIENCE_SECONDS = 110;
 
   private final Process process;
-  private final CompletableFuture<String> out;
-  private final CompletableFuture<String> err;
-
-  /** What has been printed so far. Guarded by itself, and notified of more. */
-  private final StringBuilder printed = new StringBuilder();
+  private final Printed out;
+  private final Printed err;
 
   private RunningMillrace(Process process) {
     this.process = process;
-    out = CompletableFuture.supplyAsync(this::followOutput, Thread::startVirtualThread);
-    err =
-        CompletableFuture.supplyAsync(
-            () -> all(process.getErrorStream()), Thread::startVirtualThread);
+    out = new Printed(process.inputReader(StandardCharsets.UTF_8));
+    err = new Printed(process.errorReader(StandardCharsets.UTF_8));
   }
 
   static RunningMillrace start(String... args) throws IOException {
@@ -101,40 +95,57 @@ final class RunningMillrace implements AutoCloseable {
     return dir;
   }
 
-  private String followOutput() {
-    try (Reader in = process.inputReader(StandardCharsets.UTF_8)) {
-      char[] some = new char[1024];
-      for (int n = in.read(some); n >= 0; n = in.read(some)) {
-        synchronized (printed) {
-          printed.append(some, 0, n);
-          printed.notifyAll();
-        }
-      }
-      return printed.toString();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   /** Waits until it has printed {@code text}; fails if it ends before. */
   void awaitOutput(String text) throws InterruptedException {
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-    synchronized (printed) {
-      while (printed.indexOf(text) < 0) {
-        long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-        if (left <= 0 || out.isDone()) {
-          throw new AssertionError("no '" + text + "' in: " + printed + " " + err.getNow(""));
-        }
-        printed.wait(Math.min(left, 500));
-      }
-    }
+    out.await(text);
   }
 
-  private static String all(InputStream in) {
-    try (in) {
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  /** Likewise on standard error. */
+  void awaitError(String text) throws InterruptedException {
+    err.await(text);
+  }
+
+  /** What one of its streams has brought. */
+  private static final class Printed {
+    /** Guarded by itself, and notified of more. */
+    private final StringBuilder text = new StringBuilder();
+
+    private final CompletableFuture<String> all;
+
+    Printed(Reader in) {
+      all = CompletableFuture.supplyAsync(() -> follow(in), Thread::startVirtualThread);
+    }
+
+    private String follow(Reader in) {
+      try (in) {
+        char[] some = new char[1024];
+        for (int n = in.read(some); n >= 0; n = in.read(some)) {
+          synchronized (text) {
+            text.append(some, 0, n);
+            text.notifyAll();
+          }
+        }
+        return text.toString();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+
+    void await(String wanted) throws InterruptedException {
+      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+      synchronized (text) {
+        while (text.indexOf(wanted) < 0) {
+          long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+          if (left <= 0 || all.isDone()) {
+            throw new AssertionError("no '" + wanted + "' in: " + text);
+          }
+          text.wait(Math.min(left, 500));
+        }
+      }
+    }
+
+    String all() {
+      return all.orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
     }
   }
 
@@ -150,11 +161,11 @@ final class RunningMillrace implements AutoCloseable {
   }
 
   String out() {
-    return out.orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+    return out.all();
   }
 
   String err() {
-    return err.orTimeout(PATIENCE_SECONDS, TimeUnit.SECONDS).join();
+    return err.all();
   }
 
   @Override

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.HeldPorts;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -127,42 +128,44 @@ class TrainMnistTest {
   /** As when the node of one of them is drained: what takes their places goes on from the save. */
   @Test
   void tasksLeaveWithTheCodeOfSigtermWhenOneIsToldTo() throws Exception {
-    try (HeldPorts ports = HeldPorts.take(3)) {
-      List<String> at = ports.addresses();
-      List<RunningMillrace> tasks = new ArrayList<>();
-      try {
-        for (String[] task : new String[][] {{"ps", "0"}, {"worker", "0"}, {"worker", "1"}}) {
-          tasks.add(
-              RunningMillrace.startBriefly(
-                  "train",
-                  "mnist",
-                  "--model",
-                  "softmax",
-                  "--steps",
-                  "1000000",
-                  "--log-dir",
-                  folder.toString(),
-                  "--ps_hosts",
-                  at.get(0),
-                  "--worker_hosts",
-                  at.get(1) + "," + at.get(2),
-                  "--job_name",
-                  task[0],
-                  "--task_index",
-                  task[1]));
-        }
-        awaitCheckpoint();
-        tasks.get(2).process().destroy();
-        for (RunningMillrace task : tasks) {
-          assertEquals(143, task.awaitExit(), () -> task.err());
-        }
-        assertTrue(tasks.get(1).err().contains("millrace: The job was told to stop"));
-        assertTrue(tasks.get(0).err().contains("millrace: The job was told to stop"));
-        assertTrue(step(CheckpointFolder.latest(folder).orElseThrow()) > 0, "nothing was saved");
-      } finally {
-        tasks.forEach(RunningMillrace::close);
+    String[] args = {"--steps", "1000000", "--log-dir", folder.toString()};
+    try (HeldPorts ports = HeldPorts.take(3);
+        RunningMillrace ps = task(ports, "ps", 0, args);
+        RunningMillrace chief = task(ports, "worker", 0, args);
+        RunningMillrace other = task(ports, "worker", 1, args)) {
+      awaitCheckpoint();
+      other.process().destroy();
+      for (RunningMillrace task : List.of(ps, chief, other)) {
+        assertEquals(143, task.awaitExit(), task::err);
       }
+      assertTrue(chief.err().contains("millrace: The job was told to stop"), chief.err());
+      assertTrue(ps.err().contains("millrace: The job was told to stop"), ps.err());
+      assertTrue(step(CheckpointFolder.latest(folder).orElseThrow()) > 0, "nothing was saved");
     }
+  }
+
+  @Test
+  void aParameterServerWithoutWorkersLeavesAtOnceWhenItIsTold() throws Exception {
+    try (HeldPorts ports = HeldPorts.take(3);
+        RunningMillrace ps = task(ports, "ps", 0)) {
+      ps.awaitError("Serving;");
+      long start = System.nanoTime();
+      ps.process().destroy();
+      assertEquals(143, ps.awaitExit(), ps::err);
+      // Less than the time workers would have to save the model.
+      assertTrue(System.nanoTime() - start < TimeUnit.SECONDS.toNanos(50));
+    }
+  }
+
+  /** One task of a parameter server and two workers. */
+  private static RunningMillrace task(HeldPorts ports, String job, int index, String... args)
+      throws IOException {
+    List<String> at = ports.addresses();
+    List<String> all = new ArrayList<>(List.of("train", "mnist", "--model", "softmax"));
+    all.addAll(List.of("--ps_hosts", at.get(0), "--worker_hosts", at.get(1) + "," + at.get(2)));
+    all.addAll(List.of("--job_name", job, "--task_index", Integer.toString(index)));
+    all.addAll(List.of(args));
+    return RunningMillrace.startBriefly(all.toArray(String[]::new));
   }
 
   /** Alone, and as the only rank of a launcher, which counts although {@code --workers} is 2. */
@@ -192,39 +195,5 @@ class TrainMnistTest {
 
   private static String lastLine(String text) {
     return text.strip().substring(text.strip().lastIndexOf('\n') + 1);
-  }
-
-  @Test
-  void tasksStartedByHandLeaveTogether() throws Exception {
-    try (HeldPorts ports = HeldPorts.take(3)) {
-      List<String> at = ports.addresses();
-      List<RunningMillrace> tasks = new ArrayList<>();
-      try {
-        for (String[] task : new String[][] {{"ps", "0"}, {"worker", "0"}, {"worker", "1"}}) {
-          tasks.add(
-              RunningMillrace.startBriefly(
-                  "train",
-                  "mnist",
-                  "--model",
-                  "softmax",
-                  "--steps",
-                  "40",
-                  "--ps_hosts",
-                  at.get(0),
-                  "--worker_hosts",
-                  at.get(1) + "," + at.get(2),
-                  "--job_name",
-                  task[0],
-                  "--task_index",
-                  task[1]));
-        }
-        for (RunningMillrace task : tasks) {
-          assertEquals(0, task.awaitExit(), () -> task.err());
-        }
-        assertTrue(tasks.get(1).out().contains("test accuracy"), tasks.get(1).out());
-      } finally {
-        tasks.forEach(RunningMillrace::close);
-      }
-    }
   }
 }

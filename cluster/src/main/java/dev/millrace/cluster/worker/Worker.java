@@ -123,6 +123,11 @@ public final class Worker implements WorkerPeer {
     return steps.size();
   }
 
+  /** Whether masters of other tasks have sessions or graphs here. */
+  public boolean servesOthers() {
+    return legacy.hasGraphs() || sessions.values().stream().anyMatch(s -> !s.isOf(name()));
+  }
+
   /** What GetStatus answers. */
   public List<DeviceAttributes> attributes() {
     return devices.stream().map(Worker::attributes).toList();

@@ -70,6 +70,15 @@ final class WorkerSession {
     return !task.isEmpty() && task.equals(masterTask) && incarnation != masterIncarnation;
   }
 
+  /** Whether the master of this task opened it. */
+  boolean isOf(String task) {
+    return masterTask.equals(task);
+  }
+
+  boolean hasGraphs() {
+    return !graphs.isEmpty();
+  }
+
   String register(Graph graph) {
     Map<String, Device> byName = new HashMap<>();
     devices.forEach(d -> byName.put(d.name(), d));

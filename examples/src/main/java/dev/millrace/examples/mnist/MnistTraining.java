@@ -138,14 +138,22 @@ public final class MnistTraining {
         ServerSummaries _ = summaries(task)) {
       SessionFactory sessions =
           graph -> new ClusterSession(graph, server.target(), reaching(FIRST_PS, task.name()));
-      Termination termination =
-          Termination.install(() -> StopRequest.raise(StandardOps.registry(), sessions), GRACE);
+      Termination termination = Termination.install(t -> stopJob(server, sessions, t), GRACE);
       SessionFactory own =
           graph -> new ClusterSession(graph, server.target(), reaching(task.name()));
       List<String> replicas = cluster.replicas().stream().map(TaskId::toString).toList();
       JobEnd.Outcome outcome = JobEnd.await(StandardOps.registry(), own, index, replicas, LEAVE);
       termination.finished(outcome.exitCode());
       checkEndedWell(outcome);
+    }
+  }
+
+  /** Asks the workers to stop. Without any, nobody saves, and nothing is to be waited for. */
+  private static void stopJob(Server server, SessionFactory sessions, Termination termination) {
+    if (server.worker().servesOthers()) {
+      StopRequest.raise(StandardOps.registry(), sessions);
+    } else {
+      termination.finished(Termination.TERMINATED);
     }
   }
 
@@ -256,7 +264,7 @@ public final class MnistTraining {
       SessionFactory sessions,
       TrainingSettings training,
       int index) {
-    Termination termination = Termination.install(stop::raise, GRACE);
+    Termination termination = Termination.install(t -> stop.raise(), GRACE);
     int code = 1;
     try {
       double accuracy = train(stop::isRaised, model, sessions, training, index);

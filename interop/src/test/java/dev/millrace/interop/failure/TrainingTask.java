@@ -116,7 +116,7 @@ final class TrainingTask {
   private int serve() {
     SessionFactory own = sessions("/job:ps/task:0", "/job:ps/task:" + index);
     Termination termination =
-        Termination.install(() -> StopRequest.raise(StandardOps.registry(), own), GRACE);
+        Termination.install(t -> StopRequest.raise(StandardOps.registry(), own), GRACE);
     int workers = server.cluster().tasks("worker").size();
     JobEnd.Outcome outcome = JobEnd.await(StandardOps.registry(), own, index, workers, LEAVE);
     ChildProcess.reply(System.out, "outcome " + outcome.cause());
@@ -153,7 +153,7 @@ final class TrainingTask {
             .withLogEverySteps(0)
             .withMaxWait(Duration.ofSeconds(200))
             .withHooks(hooks.toArray(SessionRunHook[]::new));
-    Termination termination = Termination.install(stop::raise, GRACE);
+    Termination termination = Termination.install(t -> stop.raise(), GRACE);
     int code = 0;
     try (var s =
         MonitoredTrainingSession.start(

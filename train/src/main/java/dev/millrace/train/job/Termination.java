@@ -3,6 +3,7 @@ package dev.millrace.train.job;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,8 +24,11 @@ public final class Termination {
   private volatile int exitCode;
   private volatile boolean requested;
 
-  /** From now on SIGTERM runs {@code request}, and the process has {@code grace} to finish. */
-  public static Termination install(Runnable request, Duration grace) {
+  /**
+   * From now on SIGTERM runs {@code request}, and the process has {@code grace} to finish. Where
+   * there is nothing to wait for, the request itself may say that all is {@link #finished}.
+   */
+  public static Termination install(Consumer<Termination> request, Duration grace) {
     Termination t = new Termination();
     if (!TerminateSignal.handle(() -> t.terminate(request, grace))) {
       LOG.warn("SIGTERM cannot be noticed here: it will end this process without a last save.");
@@ -39,7 +43,7 @@ public final class Termination {
     }
   }
 
-  private void terminate(Runnable request, Duration grace) {
+  private void terminate(Consumer<Termination> request, Duration grace) {
     if (finished.getCount() == 0) {
       return;
     }
@@ -47,7 +51,7 @@ public final class Termination {
     LOG.info("Told to terminate: asking the job to save and stop.");
     int code = TERMINATED;
     try {
-      request.run();
+      request.accept(this);
       if (finished.await(grace.toNanos(), TimeUnit.NANOSECONDS)) {
         code = exitCode;
       } else {
