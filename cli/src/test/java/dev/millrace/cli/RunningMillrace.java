@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 
 /** {@code ./millrace} in a process of its own, with the classes under test. */
 final class RunningMillrace implements AutoCloseable {
-  private static final long PATIENCE_SECONDS = 110;
+  private static final long PATIENCE_SECONDS = 250;
 
   private final Process process;
   private final Printed out;

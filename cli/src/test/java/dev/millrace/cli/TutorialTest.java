@@ -8,11 +8,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The command lines of the tutorials, a process for each terminal. */
 @Execution(ExecutionMode.CONCURRENT)
+@Timeout(300)
 class TutorialTest {
   @Test
   void interruptingAWorkerLeavesTheOthersTrainingAndThePsLeavesWithTheChief() throws Exception {
@@ -26,7 +28,7 @@ class TutorialTest {
       assertEquals(130, other.awaitExit(), other.err());
       assertEquals(0, chief.awaitExit(), chief.err());
       // Not merely ended in peace, as by SIGTERM: it went on to the last step.
-      assertTrue(chief.out().contains("step 6000/6000"), chief.out());
+      assertTrue(chief.out().contains("step 12000/12000"), chief.out());
       assertTrue(chief.out().contains("test accuracy"), chief.out());
       assertEquals(0, ps.awaitExit(), ps.err());
     }
@@ -35,7 +37,7 @@ class TutorialTest {
   private static RunningMillrace task(HeldPorts ports, String job, int index) throws Exception {
     List<String> addresses = ports.addresses();
     List<String> args = new ArrayList<>(List.of("train", "mnist"));
-    args.addAll(List.of("--model", "softmax", "--steps", "6000"));
+    args.addAll(List.of("--model", "softmax", "--steps", "12000"));
     args.addAll(List.of("--ps_hosts", addresses.get(0)));
     args.addAll(List.of("--worker_hosts", addresses.get(1) + "," + addresses.get(2)));
     args.addAll(List.of("--job_name", job, "--task_index", Integer.toString(index)));
