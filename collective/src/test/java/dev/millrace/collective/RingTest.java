@@ -219,7 +219,7 @@ class RingTest {
     run(
         3,
         Transport.AUTO,
-        s -> s.withStall(Duration.ofMillis(300), Duration.ofMillis(900)),
+        s -> s.withStall(Duration.ofSeconds(1), Duration.ofSeconds(3)),
         (rank, ring) -> {
           ring.onWarning(warnings::add);
           Tensor t = Tensor.scalar(1f);
