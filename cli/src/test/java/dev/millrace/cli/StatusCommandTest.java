@@ -19,6 +19,8 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.train.variable.VariableScope;
 import dev.millrace.train.variable.Variables;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -53,18 +55,26 @@ class StatusCommandTest {
       Graph graph = StandardOps.newGraph();
       Output one = Const.of(Scope.of(graph), 1f);
       AtomicBoolean enough = new AtomicBoolean();
+      CountDownLatch steps = new CountDownLatch(1);
       Thread worker =
           Thread.startVirtualThread(
               () -> {
                 try (Session s = new ClusterSession(graph, cluster.servers.get(1).target())) {
                   while (!enough.get()) {
                     s.fetch(one).close();
+                    steps.countDown();
                   }
                 }
               });
       try {
+        assertTrue(steps.await(60, TimeUnit.SECONDS), "no step was made");
         String json = cluster.ran("status", "--interval", "1", "--json").succeeded();
         String ofWorker = json.substring(json.indexOf("worker/0"));
+        // A busy machine may have made none in that second.
+        for (int i = 0; i < 10 && figure(ofWorker, "stepsPerSecond") == 0; i++) {
+          json = cluster.ran("status", "--interval", "1", "--json").succeeded();
+          ofWorker = json.substring(json.indexOf("worker/0"));
+        }
         assertTrue(figure(ofWorker, "stepsPerSecond") > 0, json);
         assertTrue(figure(ofWorker, "residentBytes") > 1 << 20, json);
         assertEquals(1, figure(ofWorker, "sessions"), json);

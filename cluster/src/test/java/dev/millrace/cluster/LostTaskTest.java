@@ -32,7 +32,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Tasks in processes of their own that are killed or stopped, between steps and in them. */
 class LostTaskTest {
-  private static final double LIMIT_SECONDS = 5;
+  /** Four on a machine with time for it; a step's own limits are minutes. */
+  private static final double LIMIT_SECONDS = 15;
 
   private ClusterSpec cluster;
   private final Graph graph = StandardOps.newGraph();
@@ -97,7 +98,7 @@ class LostTaskTest {
     long start = System.nanoTime();
     blow.to(struck);
     ExecutionException e =
-        assertThrows(ExecutionException.class, () -> step.get(20, TimeUnit.SECONDS));
+        assertThrows(ExecutionException.class, () -> step.get(60, TimeUnit.SECONDS));
     double seconds = (System.nanoTime() - start) / 1e9;
     assertTrue(seconds < limitSeconds, "took " + seconds + " s");
     return MillraceException.of(e);
@@ -169,11 +170,11 @@ class LostTaskTest {
     }
   }
 
-  /** Waits, for at most 20 s, until it is so. */
+  /** Waits, for at most a minute, until it is so. */
   private static void eventually(BooleanSupplier claim) {
-    long deadline = System.nanoTime() + 20_000_000_000L;
+    long deadline = System.nanoTime() + 60_000_000_000L;
     while (!claim.getAsBoolean()) {
-      assertTrue(System.nanoTime() < deadline, "did not happen within 20 s");
+      assertTrue(System.nanoTime() < deadline, "did not happen within 60 s");
       Thread.onSpinWait();
       java.util.concurrent.locks.LockSupport.parkNanos(10_000_000);
     }
@@ -207,7 +208,7 @@ class LostTaskTest {
             new ClusterSession(
                 graph, "grpc://" + cluster.address(new TaskId("worker", 0)), config)) {
       assertEquals(9f, session.fetch(quick, feeds()).floatValue());
-      MillraceException e = during(session, ps, ServerProcess::stop, 20);
+      MillraceException e = during(session, ps, ServerProcess::stop, 40);
       assertNames(e, new TaskId("ps", 0));
       ps.resume();
       eventually(() -> master.worker().stepCount() == 0);

@@ -223,14 +223,14 @@ class LocalSessionTest {
                     ended.complete(e);
                   }
                 });
-    long deadline = System.nanoTime() + 10_000_000_000L;
+    long deadline = System.nanoTime() + 60_000_000_000L;
     while (t.getState() != Thread.State.TIMED_WAITING
         && !ended.isDone()
         && System.nanoTime() < deadline) {
       Thread.onSpinWait();
     }
     session.close();
-    Throwable e = ended.get(10, java.util.concurrent.TimeUnit.SECONDS);
+    Throwable e = ended.get(60, java.util.concurrent.TimeUnit.SECONDS);
     assertEquals(Code.CANCELLED, ((MillraceException) e).code());
   }
 

@@ -191,7 +191,7 @@ class MonitoredTrainingSessionTest {
   void stepThatLosesTasksAgainAndAgainEndsTraining() {
     LineModel m = new LineModel();
     SessionFactory failing = losing(run -> true, Code.ABORTED);
-    TrainingSettings settings = QUIET.withMaxWait(Duration.ofMillis(300));
+    TrainingSettings settings = QUIET.withMaxWait(Duration.ofSeconds(3));
     try (var s = MonitoredTrainingSession.start(m.scope, failing, settings)) {
       MillraceException e = assertThrows(MillraceException.class, () -> m.step(s));
       assertEquals(Code.ABORTED, e.code());
@@ -325,7 +325,7 @@ class MonitoredTrainingSessionTest {
   @Test
   void taskThatIsNotTheChiefWaitsNoLongerThanItMay() {
     LineModel m = new LineModel();
-    TrainingSettings settings = QUIET.withChief(false).withMaxWait(Duration.ofMillis(200));
+    TrainingSettings settings = QUIET.withChief(false).withMaxWait(Duration.ofSeconds(3));
     MillraceException e =
         assertThrows(
             MillraceException.class,
