@@ -76,7 +76,6 @@ public final class VariantCases extends CaseTable {
           "Softmax",
           "LRN",
           "LRNGrad",
-          "ClipByValue",
           "MaxPool",
           "MaxPoolGradGrad",
           "Conv2DBackpropInput",

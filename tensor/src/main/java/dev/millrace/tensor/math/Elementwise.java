@@ -9,6 +9,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.Arrays;
+import jdk.incubator.vector.VectorOperators;
 
 /**
  * Functions applied element by element. Operands broadcast to the shape of the result, which the
@@ -25,9 +26,13 @@ public final class Elementwise {
 
   private static final Recipe SELECT =
       Recipe.map(3, choose(new Condition.Flag(0), input(1), input(2)));
-  private static final Recipe CLIP = Recipe.map(3, input(0).min(input(2)).max(input(1)));
+
+  /** By comparisons, so that a limit that is NaN is none. */
+  private static final Recipe CLIP;
 
   static {
+    Formula above = choose(input(2).is(VectorOperators.LT, input(0)), input(2), input(0));
+    CLIP = Recipe.map(3, choose(above.is(VectorOperators.LT, input(1)), input(1), above));
     Formula sum = input(0);
     for (int n = 2; n < SUMS.length; n++) {
       sum = sum.plus(input(n - 1));
@@ -112,7 +117,10 @@ public final class Elementwise {
     }
   }
 
-  /** {@code x} limited to the range from {@code low} to {@code high}; low wins. */
+  /**
+   * {@code x} limited to the range from {@code low} to {@code high}; low wins. NaN stays NaN, and
+   * is no limit.
+   */
   public static void clip(Tensor x, Tensor low, Tensor high, Tensor out) {
     require(x.dtype().isFloating() || x.dtype().isIntegral(), "CLIP", x.dtype());
     compute(_ -> CLIP, x.dtype(), out, x, low, high);

@@ -295,6 +295,17 @@ class ElementwiseTest {
   }
 
   @Test
+  void clipTakesNaNForNoLimit() {
+    Tensor x = Tensor.vector(-5f, 0.5f, 5f, Float.NaN);
+    Tensor nan = Tensor.scalar(Float.NaN);
+    Tensor out = Tensor.allocate(DType.FLOAT, Shape.of(4));
+    Elementwise.clip(x, nan, Tensor.scalar(1f), out);
+    assertArrayEquals(new float[] {-5, 0.5f, 1, Float.NaN}, out.toFloats());
+    Elementwise.clip(x, Tensor.scalar(0f), nan, out);
+    assertArrayEquals(new float[] {0, 0.5f, 5, Float.NaN}, out.toFloats());
+  }
+
+  @Test
   void integerDivisionByZeroIsTheCallersMistake() {
     for (BinaryOp op :
         EnumSet.of(BinaryOp.DIV, BinaryOp.FLOOR_DIV, BinaryOp.FLOOR_MOD, BinaryOp.TRUNCATE_MOD)) {
