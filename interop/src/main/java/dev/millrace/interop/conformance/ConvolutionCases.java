@@ -159,7 +159,7 @@ public final class ConvolutionCases extends CaseTable {
 
   private void pooling() {
     int[][] sizes = {
-      {1, 4, 4, 1, 2, 2},
+      {1, 4, 4, 19, 2, 2},
       {2, 7, 8, 3, 2, 2},
       {1, 9, 9, 2, 3, 2},
       {1, 5, 5, 2, 3, 1},

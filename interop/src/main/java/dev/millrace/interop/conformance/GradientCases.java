@@ -91,7 +91,8 @@ public final class GradientCases extends CaseTable {
       List<Integer> size = List.of(1, 3, 3, 1);
       windowed(
           padding, strides, op("AvgPoolGrad", ints(2, 5, 5, 2), dy).fixed(0).with("ksize", size));
-      windowed(padding, strides, op("MaxPoolGrad", x, dy, dy).with("ksize", size));
+      Tensor y = largest(x, dy.shape(), padding.equals("SAME") ? 1 : 0);
+      windowed(padding, strides, op("MaxPoolGrad", x, y, dy).with("ksize", size));
     }
     // Images of four channels through a filter of two, in two groups.
     windowed("SAME", List.of(1, 1, 1, 1), op("Conv2D", doubles(1, 5, 5, 4), filter(6)));
@@ -101,6 +102,26 @@ public final class GradientCases extends CaseTable {
 
   private Tensor filter(int filters) {
     return doubles(3, 3, 2, filters);
+  }
+
+  /** Those of windows of three by three, two apart, that begin so far before the images. */
+  private static Tensor largest(Tensor x, Shape out, int before) {
+    Tensor y = Values.filled(DType.DOUBLE, Double.NEGATIVE_INFINITY, out.dims());
+    long size = x.shape().dim(1);
+    long channels = x.shape().dim(3);
+    for (long i = 0; i < y.elements(); i++) {
+      long place = i / channels;
+      long top = place / out.dim(2) % out.dim(1) * 2 - before;
+      long left = place % out.dim(2) * 2 - before;
+      long image = place / out.dim(2) / out.dim(1);
+      for (long r = Math.max(top, 0); r < Math.min(top + 3, size); r++) {
+        for (long c = Math.max(left, 0); c < Math.min(left + 3, size); c++) {
+          double v = x.doubleAt(((image * size + r) * size + c) * channels + i % channels);
+          y.setDouble(i, Math.max(y.doubleAt(i), v));
+        }
+      }
+    }
+    return y;
   }
 
   private static void windowed(String padding, List<Integer> strides, OpCase c) {

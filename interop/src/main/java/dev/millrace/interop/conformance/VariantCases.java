@@ -76,8 +76,6 @@ public final class VariantCases extends CaseTable {
           "Softmax",
           "LRN",
           "LRNGrad",
-          "MaxPool",
-          "MaxPoolGradGrad",
           "Conv2DBackpropInput",
           "DepthwiseConv2dNative",
           "DepthwiseConv2dNativeBackpropInput",

@@ -283,7 +283,7 @@ public final class Pool {
       require(c, 2, x.shape());
       Tensor y = c.allocate(0, out);
       if (out.elements() > 0) {
-        plan.over(x.shape()).maxGather(x, c.input(2), y);
+        plan.over(x.shape()).maxGather(x, c.input(1), c.input(2), y);
       }
     };
   }

@@ -13,6 +13,9 @@ import jdk.incubator.vector.VectorSpecies;
  * The largest, or the mean, of each window of images {@code [batch, height, width, channels]},
  * channel by channel, and the gradients of both. What lies outside the image does not count.
  *
+ * <p>Among the largest NaN does not count either, and no result is below the lowest finite number:
+ * so it is in TensorFlow.
+ *
  * <p>Floats are taken a vector of channels at a time; other types, and what is left over, one by
  * one.
  *
@@ -101,24 +104,50 @@ public record ImagePool(
 
   /** Sets {@code y} to the largest of each window. */
   public void max(Tensor x, Tensor y) {
+    boolean floating = x.dtype().isFloating();
     boolean vector = x.dtype() == DType.FLOAT;
     forPlaces(
         (image, p, out) -> {
           int c = vector ? maxVectors(x.data(), y.data(), image, p, out) : 0;
           for (; c < channels; c++) {
-            Fill.copyElement(x, argMax(x, image, p, c), y, out + c);
+            if (floating) {
+              y.setDouble(out + c, largest(x, image, p, c));
+            } else {
+              Fill.copyElement(x, argMax(x, image, p, c), y, out + c);
+            }
           }
         });
+  }
+
+  private double largest(Tensor x, int image, Place p, int c) {
+    double best =
+        switch (x.dtype()) {
+          case DOUBLE -> -Double.MAX_VALUE;
+          case HALF -> -65504;
+          default -> -Float.MAX_VALUE; // As a bfloat16 that is an infinity.
+        };
+    for (int i = p.firstRow; i < p.lastRow; i++) {
+      for (int j = p.firstColumn; j < p.lastColumn; j++) {
+        double v = x.doubleAt(index(image, i, j) + c);
+        best = v > best ? v : best;
+      }
+    }
+    return best;
+  }
+
+  /** The larger ones; NaN is none if it comes second. */
+  static FloatVector larger(FloatVector a, FloatVector b) {
+    return a.blend(b, b.compare(VectorOperators.GT, a));
   }
 
   private int maxVectors(MemorySegment x, MemorySegment y, int image, Place p, long out) {
     int c = 0;
     for (; c <= channels - L; c += L) {
-      FloatVector m = FloatVector.broadcast(S, Float.NEGATIVE_INFINITY);
+      FloatVector m = FloatVector.broadcast(S, -Float.MAX_VALUE);
       for (int i = p.firstRow; i < p.lastRow; i++) {
         long at = 4 * (index(image, i, p.firstColumn) + c);
         for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
-          m = m.max(FloatVector.fromMemorySegment(S, x, at, LE));
+          m = larger(m, FloatVector.fromMemorySegment(S, x, at, LE));
         }
       }
       m.intoMemorySegment(y, 4 * (out + c), LE);
@@ -173,7 +202,9 @@ public record ImagePool(
     }
   }
 
-  /** Where the largest element of a channel is, the first of several. */
+  /**
+   * Where the largest element of a channel is, the first of several; NaN if the window begins so.
+   */
   private long argMax(Tensor x, int image, Place p, int c) {
     boolean floating = x.dtype().isFloating();
     long best = index(image, p.firstRow, p.firstColumn) + c;
@@ -189,7 +220,8 @@ public record ImagePool(
   }
 
   /**
-   * Sets {@code dx} to the gradient of each window at its largest element.
+   * Sets {@code dx} to the gradient of each window at its largest element. A window that begins
+   * with NaN has it there, but where floats are taken by vectors.
    *
    * @param ofRelu whether windows whose largest element is not above zero have no gradient; only
    *     for floats
@@ -258,14 +290,35 @@ public record ImagePool(
     }
   }
 
-  /** Sets {@code dy} to what {@code dx} has where the window's largest element is. */
-  public void maxGather(Tensor x, Tensor dx, Tensor dy) {
+  /**
+   * Sets {@code dy} to what {@code dx} has where {@code x} is first equal to {@code y}, the largest
+   * of the window, and to 0 where it never is.
+   */
+  public void maxGather(Tensor x, Tensor y, Tensor dx, Tensor dy) {
+    dy.data().fill((byte) 0);
     forPlaces(
         (image, p, out) -> {
           for (int c = 0; c < channels; c++) {
-            Fill.copyElement(dx, argMax(x, image, p, c), dy, out + c);
+            long at = find(y, out + c, x, image, p, c);
+            if (at >= 0) {
+              Fill.copyElement(dx, at, dy, out + c);
+            }
           }
         });
+  }
+
+  /** Where an element of {@code y} is first found in a window of {@code x}; -1 if nowhere. */
+  private long find(Tensor y, long element, Tensor x, int image, Place p, int c) {
+    boolean floating = x.dtype().isFloating();
+    for (int i = p.firstRow; i < p.lastRow; i++) {
+      for (int j = p.firstColumn; j < p.lastColumn; j++) {
+        long at = index(image, i, j) + c;
+        if (floating ? x.doubleAt(at) == y.doubleAt(element) : x.longAt(at) == y.longAt(element)) {
+          return at;
+        }
+      }
+    }
+    return -1;
   }
 
   /** Sets {@code y} to the mean of each window. */

@@ -32,6 +32,7 @@ final class PoolByTwo {
     long pixel = 4L * p.channels();
     long row = pixel * p.width();
     long rows = (long) p.batch() * p.height() / 2;
+    FloatVector lowest = FloatVector.broadcast(S, -Float.MAX_VALUE);
     long out = 0;
     for (long r = 0; r < rows; r++) {
       long end = 2 * r * row + row;
@@ -41,7 +42,9 @@ final class PoolByTwo {
           FloatVector b = FloatVector.fromMemorySegment(S, x, at + pixel, LE);
           FloatVector c = FloatVector.fromMemorySegment(S, x, at + row, LE);
           FloatVector d = FloatVector.fromMemorySegment(S, x, at + row + pixel, LE);
-          a.max(b).max(c.max(d)).intoMemorySegment(y, out, LE);
+          FloatVector top = ImagePool.larger(ImagePool.larger(lowest, a), b);
+          FloatVector bottom = ImagePool.larger(ImagePool.larger(lowest, c), d);
+          ImagePool.larger(top, bottom).intoMemorySegment(y, out, LE);
         }
       }
     }

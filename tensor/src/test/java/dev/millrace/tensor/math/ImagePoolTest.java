@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -66,6 +67,45 @@ class ImagePoolTest {
       assertArrayEquals(
           ReferencePool.forward(p, true, x, (int) y.elements()), y.toDoubles(), 0, p.toString());
     }
+  }
+
+  /** Windows of two by two, with as many channels as take the vector loop, the rest, or both. */
+  @Test
+  void amongTheLargestNanDoesNotCount() {
+    float nan = Float.NaN;
+    float none = -Float.MAX_VALUE;
+    float[][] windows = {{nan, 1, 3, 2}, {1, nan, 2, nan}, {nan, nan, nan, nan}};
+    float[] largest = {3, 2, none};
+    for (int channels : new int[] {3, 16, 19}) {
+      Tensor x = Tensor.allocate(DType.FLOAT, Shape.of(3, 2, 2, channels));
+      for (int i = 0; i < x.elements(); i++) {
+        x.setDouble(i, windows[i / channels / 4][i / channels % 4]);
+      }
+      Window two = Window.valid(2, 2, 1);
+      ImagePool p = new ImagePool(3, 2, 2, channels, two, two);
+      Tensor y = output(DType.FLOAT, p);
+      p.max(x, y);
+      for (int i = 0; i < y.elements(); i++) {
+        assertEquals(largest[i / channels], y.doubleAt(i), p.toString());
+      }
+      if (p.isVectorial()) {
+        Tensor here = output(DType.FLOAT, p);
+        p.maxHere(x.data(), here.data());
+        assertArrayEquals(y.toFloats(), here.toFloats());
+      }
+    }
+  }
+
+  @Test
+  void gatheredIsWhatStandsWhereTheLargestIs() {
+    Window two = Window.valid(2, 2, 1);
+    ImagePool p = new ImagePool(1, 2, 4, 1, two, two);
+    Tensor x = Tensor.of(Shape.of(1, 2, 4, 1), 1f, 5f, 2f, 3f, 5f, 0f, 8f, 7f);
+    Tensor largest = Tensor.of(Shape.of(1, 1, 2, 1), 5f, Float.NaN);
+    Tensor dx = Tensor.of(Shape.of(1, 2, 4, 1), 1f, 2f, 3f, 4f, 5f, 6f, 7f, 8f);
+    Tensor dy = output(DType.FLOAT, p);
+    p.maxGather(x, largest, dx, dy);
+    assertArrayEquals(new float[] {2, 0}, dy.toFloats());
   }
 
   @ParameterizedTest
