@@ -33,8 +33,8 @@ public final class Scatter {
     SUB("Sub", null),
     MUL("Mul", BinaryOp.MUL),
     DIV("Div", BinaryOp.DIV),
-    MIN("Min", BinaryOp.MINIMUM),
-    MAX("Max", BinaryOp.MAXIMUM);
+    MIN("Min", BinaryOp.LOWER),
+    MAX("Max", BinaryOp.RAISE);
 
     final String label;
     final BinaryOp op;

@@ -81,6 +81,23 @@ public enum BinaryOp {
       vector(X.min(Y)),
       vector(X.min(Y)),
       vector(X.apply(VectorOperators.UMIN, Y))),
+
+  /** y where it is above x, else x; NaN is above nothing. */
+  RAISE(
+      (x, y) -> y > x ? y : x,
+      Math::max,
+      vector(choose(Y.is(VectorOperators.GT, X), Y, X)),
+      vector(X.max(Y)),
+      vector(X.apply(VectorOperators.UMAX, Y))),
+
+  /** y where it is below x, else x; NaN is below nothing. */
+  LOWER(
+      (x, y) -> y < x ? y : x,
+      Math::min,
+      vector(choose(Y.is(VectorOperators.LT, X), Y, X)),
+      vector(X.min(Y)),
+      vector(X.apply(VectorOperators.UMIN, Y))),
+
   /** As IEEE 754 has it, where 1 to any power is 1, and so is -1 to an infinite one. */
   POW(
       (x, y) -> x == 1 || (x == -1 && Double.isInfinite(y)) ? 1 : Math.pow(x, y),
