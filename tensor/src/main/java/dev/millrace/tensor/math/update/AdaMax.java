@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math.update;
 
 import static dev.millrace.tensor.math.update.Lanes.load;
+import static dev.millrace.tensor.math.update.Lanes.raise;
 import static dev.millrace.tensor.math.update.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
@@ -36,7 +37,7 @@ public final class AdaMax extends Update {
       FloatVector grad = load(g, gAt + i);
       FloatVector m1 = load(m, at + i);
       m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
-      FloatVector v1 = store(load(v, at + i).mul(b2).max(grad.abs()), v, at + i);
+      FloatVector v1 = store(raise(load(v, at + i).mul(b2), grad.abs()), v, at + i);
       store(load(var, at + i).sub(m1.div(v1.add(eps)).mul(lr)), var, at + i);
     }
   }
@@ -48,7 +49,7 @@ public final class AdaMax extends Update {
     double[] v = s[2];
     for (int i = 0; i < n; i++) {
       m[i] += (g[i] - m[i]) * (1 - beta1);
-      v[i] = Math.max(beta2 * v[i], Math.abs(g[i]));
+      v[i] = raise(beta2 * v[i], Math.abs(g[i]));
       var[i] -= rate * m[i] / (v[i] + epsilon);
     }
   }

@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math.update;
 
 import static dev.millrace.tensor.math.update.Lanes.load;
+import static dev.millrace.tensor.math.update.Lanes.raise;
 import static dev.millrace.tensor.math.update.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
@@ -38,7 +39,7 @@ public final class Amsgrad extends Update {
       m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
       FloatVector v1 = load(v, at + i);
       v1 = store(grad.mul(grad).sub(v1).mul(1 - b2).add(v1), v, at + i);
-      FloatVector top = store(load(vhat, at + i).max(v1), vhat, at + i);
+      FloatVector top = store(raise(load(vhat, at + i), v1), vhat, at + i);
       store(load(var, at + i).sub(m1.mul(lr).div(top.sqrt().add(eps))), var, at + i);
     }
   }
@@ -52,7 +53,7 @@ public final class Amsgrad extends Update {
     for (int i = 0; i < n; i++) {
       m[i] += (g[i] - m[i]) * (1 - beta1);
       v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
-      vhat[i] = Math.max(vhat[i], v[i]);
+      vhat[i] = raise(vhat[i], v[i]);
       var[i] -= rate * m[i] / (Math.sqrt(vhat[i]) + epsilon);
     }
   }

@@ -28,12 +28,11 @@ public final class KerasMomentum extends Update {
     MemorySegment accum = s[1];
     float lr = (float) rate;
     float mu = (float) momentum;
-    float ofAccum = nesterov ? mu : 1;
-    float ofGrad = nesterov ? lr : 0;
     for (long i = 0; i < bytes; i += Lanes.BYTES) {
       FloatVector grad = load(g, gAt + i);
       FloatVector a = store(load(accum, at + i).mul(mu).sub(grad.mul(lr)), accum, at + i);
-      store(load(var, at + i).add(a.mul(ofAccum)).sub(grad.mul(ofGrad)), var, at + i);
+      FloatVector step = nesterov ? a.mul(mu).sub(grad.mul(lr)) : a;
+      store(load(var, at + i).add(step), var, at + i);
     }
   }
 

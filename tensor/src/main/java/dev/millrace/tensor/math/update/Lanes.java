@@ -3,6 +3,7 @@ package dev.millrace.tensor.math.update;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /** Vectors of floats from and to native memory, and what several rules do with numbers. */
@@ -31,6 +32,15 @@ final class Lanes {
     FloatVector w = v.blend(0f, v.abs().lt(Float.MIN_NORMAL));
     w.intoMemorySegment(m, byteOffset, ORDER);
     return w;
+  }
+
+  /** {@code y} where it is above {@code x}, else {@code x}; NaN is above nothing. */
+  static FloatVector raise(FloatVector x, FloatVector y) {
+    return x.blend(y, y.compare(VectorOperators.GT, x));
+  }
+
+  static double raise(double x, double y) {
+    return y > x ? y : x;
   }
 
   /** {@code x} moved towards zero by {@code by}, and zero if it is no farther away than that. */

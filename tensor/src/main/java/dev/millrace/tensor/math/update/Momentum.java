@@ -28,11 +28,11 @@ public final class Momentum extends Update {
     float lr = (float) rate;
     float mu = (float) momentum;
     float ofAccum = nesterov ? lr * mu : lr;
-    float ofGrad = nesterov ? lr : 0;
     for (long i = 0; i < bytes; i += Lanes.BYTES) {
       FloatVector grad = load(g, gAt + i);
       FloatVector a = store(load(accum, at + i).mul(mu).add(grad), accum, at + i);
-      FloatVector step = a.mul(ofAccum).add(grad.mul(ofGrad));
+      FloatVector step = a.mul(ofAccum);
+      step = nesterov ? step.add(grad.mul(lr)) : step;
       store(load(var, at + i).sub(step), var, at + i);
     }
   }
