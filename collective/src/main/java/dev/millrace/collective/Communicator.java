@@ -132,21 +132,41 @@ public final class Communicator implements AutoCloseable {
     return allocateCounted(dtype, shape).guarded();
   }
 
-  Tensor allocateCounted(DType dtype, Shape shape) {
-    Buffer shared =
-        peers.island() == null
-            ? null
-            : peers.island().allocate(Math.multiplyExact(shape.elements(), (long) dtype.bytes()));
-    return shared == null
-        ? Tensor.allocateCounted(dtype, shape)
-        : Tensor.ofBuffer(dtype, shape, shared);
+  private Tensor allocateCounted(DType dtype, Shape shape) {
+    Tensor shared = allocateShared(dtype, shape);
+    return shared == null ? Tensor.allocateCounted(dtype, shape) : shared;
+  }
+
+  /** Null where there is no such memory, or no room in it. */
+  private Tensor allocateShared(DType dtype, Shape shape) {
+    Buffer shared = peers.island() == null ? null : peers.island().allocate(bytes(dtype, shape));
+    return shared == null ? null : Tensor.ofBuffer(dtype, shape, shared);
+  }
+
+  private static long bytes(DType dtype, Shape shape) {
+    return Math.multiplyExact(shape.elements(), (long) dtype.bytes());
   }
 
   /** Makes a target for one of so many tensors that are reduced in one go. */
   Tensor allocateTarget(DType dtype, Shape shape, int tensors) {
-    return isReducedAlone(Math.multiplyExact(shape.elements(), (long) dtype.bytes()), tensors)
+    return isReducedAlone(bytes(dtype, shape), tensors)
         ? allocateCounted(dtype, shape)
         : Tensor.allocateCounted(dtype, shape);
+  }
+
+  /**
+   * Makes a tensor that is reduced where it lies, whatever is reduced with it; null if it is small
+   * or there is no room. Any thread may call this.
+   */
+  Tensor allocateInPlace(DType dtype, Shape shape) {
+    return bytes(dtype, shape) < LARGE_BYTES ? null : allocateShared(dtype, shape);
+  }
+
+  /** Whether a tensor of {@link #allocateInPlace}, or one like it, is its own best target. */
+  boolean isInPlace(Tensor tensor) {
+    return tensor.byteSize() >= LARGE_BYTES
+        && peers.island() != null
+        && peers.island().offsetOf(tensor.data()) >= 0;
   }
 
   /** Replaces a tensor on all ranks by the reduction of all ranks' tensors. */
@@ -195,7 +215,7 @@ public final class Communicator implements AutoCloseable {
   }
 
   private void reduceAlone(Tensor tensor, Tensor target, ReduceOp op) {
-    if (target != tensor) {
+    if (target.data().address() != tensor.data().address()) {
       MemorySegment.copy(tensor.data(), 0, target.data(), 0, target.byteSize());
     }
     allReduce(target, op);

@@ -234,7 +234,7 @@ public final class Ring extends Operations implements AutoCloseable {
     Request r =
         new Request(
             Request.Kind.SEQUENCE, name, members(), op, 0, dtype, List.copyOf(shapes), List.of());
-    return new ReductionSequence(names, r, pass -> submit(r, List.of(), false, pass), ranks.rank());
+    return new ReductionSequence(names, r, pass -> submit(r, List.of(), false, pass), ranks);
   }
 
   /**

@@ -22,6 +22,7 @@ final class SequencePass {
   private final Tensor[] tensors;
   private final List<CompletableFuture<Tensor>> results = new ArrayList<>();
   private final boolean[] submitted;
+  private final boolean[] overwritten;
   private int come;
   private int taken;
   private boolean over;
@@ -30,13 +31,14 @@ final class SequencePass {
     this.names = names;
     this.tensors = new Tensor[names.size()];
     this.submitted = new boolean[names.size()];
+    this.overwritten = new boolean[names.size()];
     for (int i = 0; i < tensors.length; i++) {
       results.add(new CompletableFuture<>());
     }
   }
 
-  /** Takes tensor {@code i}; its reduction comes later. */
-  synchronized CompletableFuture<Tensor> put(int i, Tensor tensor) {
+  /** Takes tensor {@code i}, which its reduction may overwrite or not; the result comes later. */
+  synchronized CompletableFuture<Tensor> put(int i, Tensor tensor, boolean overwrite) {
     if (submitted[i]) {
       throw new MillraceException(
           Code.FAILED_PRECONDITION,
@@ -46,12 +48,17 @@ final class SequencePass {
               + " cannot be repeated: the other ranks have gone on.");
     }
     submitted[i] = true;
+    overwritten[i] = overwrite;
     come++;
     if (!over) {
       tensors[i] = tensor.retain();
       notifyAll();
     }
     return results.get(i);
+  }
+
+  synchronized boolean mayOverwrite(int i) {
+    return overwritten[i];
   }
 
   synchronized boolean isComplete() {

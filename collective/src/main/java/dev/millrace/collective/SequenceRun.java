@@ -42,8 +42,14 @@ final class SequenceRun {
       if (timeline != null) {
         timeline.begin(request, from, to);
       }
-      for (Shape shape : request.shapes().subList(from, to)) {
-        targets.add(ranks.allocateTarget(request.dtype(), shape, to - from));
+      for (int i = from; i < to; i++) {
+        Shape shape = request.shapes().get(i);
+        boolean inPlace =
+            pass != null && pass.mayOverwrite(i) && ranks.isInPlace(sources.get(i - from));
+        targets.add(
+            inPlace
+                ? sources.get(i - from).reshaped(shape)
+                : ranks.allocateTarget(request.dtype(), shape, to - from));
       }
       if (pass == null) {
         targets.forEach(t -> t.data().fill((byte) 0));

@@ -389,6 +389,40 @@ class RingTest {
         });
   }
 
+  /** Rank 0 gives its tensor away, rank 1 keeps it. */
+  @Test
+  void aLargeTensorIsReducedWhereItLiesIfItMayBeOverwritten() {
+    Shape shape = Shape.of(300_000);
+    run(
+        2,
+        Transport.SHARED_MEMORY,
+        s -> s,
+        (rank, ring) -> {
+          ReductionSequence s =
+              ring.sequence(
+                  "s",
+                  List.of("a", "b"),
+                  DType.FLOAT,
+                  List.of(Shape.of(3), shape),
+                  ReduceOp.AVERAGE);
+          assertNull(s.room(Shape.of(3)));
+          for (int pass = 0; pass < 3; pass++) {
+            Tensor own = s.room(shape);
+            for (int i = 0; i < shape.elements(); i++) {
+              own.setDouble(i, i + 2 * rank + pass);
+            }
+            CompletableFuture<Tensor> small = s.reduceAsync(0, filled(Shape.of(3), rank));
+            Tensor mean = Operations.await(s.reduceAsync(1, own, rank == 0));
+            assertEquals(rank == 0, mean.data().address() == own.data().address());
+            assertEquals(299_999 + 1 + pass, mean.doubleAt(299_999));
+            assertEquals(rank == 0 ? 1 + pass : 2 + pass, own.doubleAt(0));
+            assertEquals(.5, Operations.await(small).doubleAt(2));
+            own.release();
+            mean.close();
+          }
+        });
+  }
+
   @Test
   void ranksThatMakeASequenceDifferentlyAllLearnWhoDidWhat() {
     run(

@@ -7,6 +7,7 @@ import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.graph.Node;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -45,6 +46,12 @@ final class NodeSequence {
   ReductionSequence get() {
     ReductionSequence s = sequence;
     return s != null ? s : make();
+  }
+
+  /** Memory in which an input is best made, or null; see {@link ReductionSequence#room}. */
+  Tensor room(Shape shape) {
+    ReductionSequence s = sequence;
+    return s == null ? null : s.room(shape);
   }
 
   private synchronized ReductionSequence make() {

@@ -14,6 +14,7 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.ops.StandardOps;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -133,8 +134,8 @@ public final class RingOps {
                   sequences.computeIfAbsent(
                       node.stringAttr("sequence"), n -> new NodeSequence(ring, n));
               s.add(node, REDUCTIONS.get(node.intAttr("reduce_op")));
-              int index = node.intAttr("index");
-              return kernel(node, x -> s.get().reduceAsync(index, x));
+              requireAllRanks(node);
+              return new InSequence(s, node.intAttr("index"));
             })
         .build();
   }
@@ -184,12 +185,30 @@ public final class RingOps {
 
   private static AsyncKernel kernel(
       Node node, Function<Tensor, CompletableFuture<Tensor>> operation) {
+    requireAllRanks(node);
+    return (c, done) -> new Execution(c, done).run(operation);
+  }
+
+  private static void requireAllRanks(Node node) {
     if (node.longAttr("process_set_id") != 0) {
       throw MillraceException.invalid(
           "%s '%s': process sets other than 0, all ranks, are not offered in graphs.",
           node.op().name(), node.name());
     }
-    return (c, done) -> new Execution(c, done).run(operation);
+  }
+
+  /** Reduces its input where it lies if nobody else reads it, and offers room for that. */
+  private record InSequence(NodeSequence sequence, int index) implements AsyncKernel {
+    @Override
+    public void start(KernelContext c, Runnable done) {
+      boolean last = c.reusable(0) != null;
+      new Execution(c, done).run(x -> sequence.get().reduceAsync(index, x, last));
+    }
+
+    @Override
+    public Tensor room(DType dtype, Shape shape) {
+      return sequence.room(shape);
+    }
   }
 
   /**

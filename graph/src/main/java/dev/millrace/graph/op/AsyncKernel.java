@@ -1,5 +1,9 @@
 package dev.millrace.graph.op;
 
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+
 /**
  * A kernel that may have to wait: it starts the work and returns at once. When the outputs are set
  * (or {@link KernelContext#fail} was called) it runs {@code done}, exactly once, from any thread,
@@ -12,4 +16,13 @@ public interface AsyncKernel {
    * failed.
    */
   void start(KernelContext c, Runnable done);
+
+  /**
+   * Memory for a value that is this kernel's first input and read by nobody else, where the kernel
+   * wants it, so that it need not be copied; null where any memory will do. The caller's with one
+   * counted reference.
+   */
+  default Tensor room(DType dtype, Shape shape) {
+    return null;
+  }
 }

@@ -64,7 +64,10 @@ public interface KernelContext {
     return allocate(i, shape);
   }
 
-  /** Input {@code i} if this node is its last reader and may overwrite it, else null. */
+  /**
+   * Input {@code i} if this node is its last reader and may overwrite it, else null. An
+   * asynchronous kernel may ask while it starts.
+   */
   Tensor reusable(int i);
 
   /** The queues, variables and other state of the device. */

@@ -145,8 +145,8 @@ final class AsyncRun implements KernelContext, Runnable {
   }
 
   @Override
-  public Tensor reusable(int i) {
-    return null;
+  public synchronized Tensor reusable(int i) {
+    return starting ? run.reusable(i) : null;
   }
 
   @Override

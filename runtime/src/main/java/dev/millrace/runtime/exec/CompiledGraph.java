@@ -11,6 +11,8 @@ import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.runtime.plan.Fuser;
 import dev.millrace.runtime.plan.LoopNest;
 import dev.millrace.runtime.plan.Simplifier;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -61,8 +63,8 @@ public final class CompiledGraph implements AutoCloseable {
   /** Constants in their slots, null elsewhere. */
   final Object[] initialValues;
 
-  /** Where the value of a slot is sent if nobody else reads it; null for all others. */
-  final Rendezvous.Key[] leaving;
+  /** Where the value of a slot is best made if one node alone reads it; null for all others. */
+  final Room[] rooms;
 
   /** The nodes that wait for nothing. */
   final int[] roots;
@@ -172,28 +174,42 @@ public final class CompiledGraph implements AutoCloseable {
       }
     }
     roots = Arrays.copyOf(ready, count);
-    leaving = leaving();
+    rooms = rooms();
     loops = LoopNest.isAnyLoop(list) ? new LoopFrames(this, constant) : null;
   }
 
-  /** A value leaves by a Send, or by an Identity of which the same is true. */
-  private Rendezvous.Key[] leaving() {
-    Rendezvous.Key[] keys = new Rendezvous.Key[outputStart[nodes.length]];
+  /** Makes memory for a value where its only reader wants it, or null where any will do. */
+  @FunctionalInterface
+  interface Room {
+    Tensor make(GraphRun run, DType dtype, Shape shape);
+  }
+
+  /** The room a node has for its first input; null if it surely has none. */
+  private Room roomAt(int node) {
+    if (roles[node] == Op.Role.SEND) {
+      Rendezvous.Key key = Rendezvous.Key.of(nodes[node]);
+      return (run, dtype, shape) -> run.rendezvous().room(key, dtype, shape);
+    }
+    AsyncKernel kernel = asyncKernels[node];
+    boolean reads = kernel != null && inputStart[node] < inputStart[node + 1];
+    return reads ? (_, dtype, shape) -> kernel.room(dtype, shape) : null;
+  }
+
+  /** A value goes to its reader directly, or by an Identity of which the same is true. */
+  private Room[] rooms() {
+    Room[] rooms = new Room[outputStart[nodes.length]];
     for (int i = 0; i < nodes.length; i++) {
-      if (roles[i] != Op.Role.SEND) {
-        continue;
-      }
-      Rendezvous.Key key = Rendezvous.Key.of(nodes[i]);
+      Room room = roomAt(i);
       int reader = i;
-      while (initialUses[inputSlots[inputStart[reader]]] == 1) {
-        keys[inputSlots[inputStart[reader]]] = key;
+      while (room != null && initialUses[inputSlots[inputStart[reader]]] == 1) {
+        rooms[inputSlots[inputStart[reader]]] = room;
         reader = nodes[reader].input(0).node().id();
         if (!nodes[reader].op().name().equals("Identity")) {
           break;
         }
       }
     }
-    return keys;
+    return rooms;
   }
 
   /** How many nodes a step runs at most. */

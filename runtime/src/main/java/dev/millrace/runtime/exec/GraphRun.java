@@ -280,12 +280,11 @@ abstract class GraphRun implements KernelContext {
     return value(i) == null;
   }
 
-  /** What will leave this task is made where it leaves from. */
+  /** What leaves this task, or goes around a ring, is made where it leaves from. */
   @Override
   public Tensor allocate(int i, Shape shape) {
-    Rendezvous.Key leaving = graph.leaving[graph.outputStart[current] + i];
-    Tensor t =
-        leaving == null ? null : step.rendezvous().room(leaving, node().output(i).dtype(), shape);
+    CompiledGraph.Room room = graph.rooms[graph.outputStart[current] + i];
+    Tensor t = room == null ? null : room.make(this, node().output(i).dtype(), shape);
     if (t == null) {
       return KernelContext.super.allocate(i, shape);
     }
