@@ -35,6 +35,9 @@ import java.util.zip.CRC32;
 public final class RankProcess implements AutoCloseable {
   private static final int[] SIZES = {1, 1000, 40_000, 400_000};
 
+  /** Seconds for which even a busy machine does not keep a process from showing that it lives. */
+  private static final int PATIENT = 40;
+
   private final Process process;
   private final BufferedReader out;
 
@@ -45,7 +48,13 @@ public final class RankProcess implements AutoCloseable {
 
   /** Starts all ranks of a job on this host. */
   public static List<RankProcess> start(int size, String transport) throws IOException {
-    return start(size, transport, -1, 0);
+    return start(size, transport, PATIENT);
+  }
+
+  /** Likewise with ranks that count as dead when they are silent for so many seconds. */
+  public static List<RankProcess> start(int size, String transport, int liveness)
+      throws IOException {
+    return start(size, transport, liveness, -1, 0);
   }
 
   /**
@@ -55,11 +64,11 @@ public final class RankProcess implements AutoCloseable {
    */
   public static List<RankProcess> startAndStop(int size, int stopping, int afterTold)
       throws IOException {
-    return start(size, "shared_memory", stopping, afterTold);
+    return start(size, "shared_memory", PATIENT, stopping, afterTold);
   }
 
-  private static List<RankProcess> start(int size, String transport, int stopping, int afterTold)
-      throws IOException {
+  private static List<RankProcess> start(
+      int size, String transport, int liveness, int stopping, int afterTold) throws IOException {
     String job = "test-" + UUID.randomUUID();
     List<RankProcess> ranks = new ArrayList<>();
     for (int r = 0; r < size; r++) {
@@ -80,6 +89,7 @@ public final class RankProcess implements AutoCloseable {
       b.environment().put("MILLRACE_SIZE", Integer.toString(size));
       b.environment().put("MILLRACE_JOB", job);
       b.environment().put("MILLRACE_TRANSPORT", transport);
+      b.environment().put("MILLRACE_LIVENESS_TIMEOUT", Integer.toString(liveness));
       b.redirectError(ProcessBuilder.Redirect.INHERIT);
       ranks.add(new RankProcess(b.start()));
     }
@@ -107,7 +117,7 @@ public final class RankProcess implements AutoCloseable {
   /** Tells it to leave and waits for that. */
   public int finish() throws IOException, InterruptedException {
     process.outputWriter().close();
-    return process.waitFor(20, TimeUnit.SECONDS) ? process.exitValue() : -1;
+    return process.waitFor(60, TimeUnit.SECONDS) ? process.exitValue() : -1;
   }
 
   @Override
