@@ -119,6 +119,21 @@ class CommunicatorTest {
         });
   }
 
+  /** The last rank gets from one that is held up what the first has long sent. */
+  @Test
+  void aRankThatIsDoneMayLeaveWhileOthersAreHeldUp() {
+    run(
+        Jobs.settings(4, Transport.TCP),
+        (rank, c) -> {
+          if (rank == 1 || rank == 2) {
+            Thread.sleep(2500);
+          }
+          Tensor t = Tensor.scalar(rank == 0 ? 7f : 0f);
+          c.broadcast(t, 0);
+          assertEquals(7, t.floatValue());
+        });
+  }
+
   @Test
   void rowsThatDoNotMatchAreNamedOnAllRanksAndTheJobGoesOn() {
     run(

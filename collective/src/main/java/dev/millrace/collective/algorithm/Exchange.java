@@ -146,6 +146,11 @@ final class Exchange implements Stage {
   }
 
   @Override
+  public boolean waitsFor(int rank) {
+    return rank == other;
+  }
+
+  @Override
   public String missing() {
     String who = peers.describe(other);
     String coming =

@@ -59,6 +59,16 @@ final class Meeting implements Stage {
   }
 
   @Override
+  public boolean waitsFor(int rank) {
+    for (int m = 0; m < island.size(); m++) {
+      if (ranks[m] == rank) {
+        return !island.isHere(m);
+      }
+    }
+    return false;
+  }
+
+  @Override
   public String missing() {
     List<String> absent = new ArrayList<>();
     for (int m = 0; m < island.size(); m++) {

@@ -85,7 +85,7 @@ final class Patience {
     }
     if (waited > LEFT_NANOS) {
       for (int r = 0; r < peers.size(); r++) {
-        if (peers.hasLeft(r)) {
+        if (peers.hasLeft(r) && stage.waitsFor(r)) {
           throw peers.liveness().fail(left(r, stage));
         }
       }

@@ -204,6 +204,12 @@ final class Relay implements Stage {
   }
 
   @Override
+  public boolean waitsFor(int rank) {
+    return rank == from && (envelopeIn > 0 || !in.ended())
+        || rank == to && (envelopeOut > 0 || !out.ended());
+  }
+
+  @Override
   public String missing() {
     String coming =
         in.ended() ? "" : peers.describe(from) + " to send " + in.leftOfAll() + " bytes";

@@ -85,6 +85,11 @@ final class Transfers implements Stage {
   }
 
   @Override
+  public boolean waitsFor(int rank) {
+    return transfers.subList(0, count).stream().anyMatch(t -> t.peer == rank && t.done < t.bytes);
+  }
+
+  @Override
   public String missing() {
     StringBuilder s = new StringBuilder();
     for (int i = 0; i < count; i++) {
