@@ -4,8 +4,8 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.op.GradientContext;
+import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Identity;
-import dev.millrace.tensor.DType;
 
 /**
  * Gradients of {@link TensorArray}s: what was read is written to an array of gradients, what was
@@ -28,100 +28,46 @@ final class TensorArrayGradients {
     return new Array(array.output(0), Identity.of(s.withControlInputs(array), flow));
   }
 
-  private static Output forwardFlow(GradientContext g) {
-    return g.input(g.node().inputCount() - 1);
-  }
-
-  private static DType type(GradientContext g) {
-    return g.node().typeAttr(g.node().hasAttr("T") ? "T" : "dtype");
-  }
-
   static void ofRead(GradientContext g) {
-    Array a = of(g, forwardFlow(g));
-    g.dx(
-        2,
-        g.scope()
-            .node(TensorArrayOps.WRITE)
-            .input(a.handle)
-            .input(g.input(1))
-            .input(g.dy())
-            .input(a.flow)
-            .add()
-            .output());
-  }
-
-  static void ofWrite(GradientContext g) {
-    Output flow = g.dy();
-    Array a = of(g, flow);
-    g.dx(
-        2,
-        g.scope()
-            .node(TensorArrayOps.READ)
-            .input(a.handle)
-            .input(g.input(1))
-            .input(a.flow)
-            .attr("dtype", type(g))
-            .add()
-            .output());
-    g.dx(3, flow);
+    put(g, TensorArrayOps.WRITE, g.input(1), g.dy());
   }
 
   static void ofGather(GradientContext g) {
-    Array a = of(g, forwardFlow(g));
-    g.dx(
-        2,
-        g.scope()
-            .node(TensorArrayOps.SCATTER)
-            .input(a.handle)
-            .input(g.input(1))
-            .input(g.dy())
-            .input(a.flow)
-            .add()
-            .output());
-  }
-
-  static void ofScatter(GradientContext g) {
-    Output flow = g.dy();
-    Array a = of(g, flow);
-    g.dx(
-        2,
-        g.scope()
-            .node(TensorArrayOps.GATHER)
-            .input(a.handle)
-            .input(g.input(1))
-            .input(a.flow)
-            .attr("dtype", type(g))
-            .add()
-            .output());
-    g.dx(3, flow);
+    put(g, TensorArrayOps.SCATTER, g.input(1), g.dy());
   }
 
   static void ofConcat(GradientContext g) {
-    Array a = of(g, forwardFlow(g));
-    g.dx(
-        1,
-        g.scope()
-            .node(TensorArrayOps.SPLIT)
-            .input(a.handle)
-            .input(g.dy())
-            .input(g.output(1))
-            .input(a.flow)
-            .add()
-            .output());
+    put(g, TensorArrayOps.SPLIT, g.dy(), g.output(1));
+  }
+
+  static void ofWrite(GradientContext g) {
+    g.dx(2, take(g, TensorArrayOps.READ, g.input(1)));
+  }
+
+  static void ofScatter(GradientContext g) {
+    g.dx(2, take(g, TensorArrayOps.GATHER, g.input(1)));
   }
 
   static void ofSplit(GradientContext g) {
+    g.dx(1, take(g, TensorArrayOps.CONCAT));
+  }
+
+  /** Puts the gradient of what a node took; that of its flow, its last input, follows. */
+  private static void put(GradientContext g, Op op, Output first, Output second) {
+    int last = g.node().inputCount() - 1;
+    Array a = of(g, g.input(last));
+    g.dx(last, g.scope().add(op, a.handle, first, second, a.flow).output());
+  }
+
+  /** Takes the gradient of what a node put; that of its flow goes on as it came. */
+  private static Output take(GradientContext g, Op op, Output... where) {
     Output flow = g.dy();
     Array a = of(g, flow);
-    g.dx(
-        1,
-        g.scope()
-            .node(TensorArrayOps.CONCAT)
-            .input(a.handle)
-            .input(a.flow)
-            .attr("dtype", type(g))
-            .add()
-            .output(0));
-    g.dx(3, flow);
+    g.dx(g.node().inputCount() - 1, flow);
+    var node = g.scope().node(op).input(a.handle);
+    for (Output w : where) {
+      node.input(w);
+    }
+    return node.input(a.flow).attr("dtype", g.node().typeAttr("T")).add().output(0);
   }
 }
