@@ -186,6 +186,8 @@ public final class IndexCases extends CaseTable {
 
   private void sparse() {
     op("ScatterNd", Tensor.of(Shape.of(3, 1), 4, 1, 4), floats(3), ints(6)).fixed(2);
+    op("ScatterNd", Tensor.of(Shape.of(3, 1), 4, 1, 4), Tensor.vector("a", "b", "c"), ints(6))
+        .fixed(2);
     op("ScatterNd", Tensor.of(Shape.of(2, 1), 0L, 2L), floats(2, 3), longs(4, 3)).fixed(2);
     op("ScatterNd", Tensor.of(Shape.of(1, 2), 1, 2), doubles(1), ints(2, 3)).fixed(2);
     op("ScatterNd", Tensor.of(Shape.of(1, 1), 6), floats(1), ints(6)).fails(Code.INVALID_ARGUMENT);

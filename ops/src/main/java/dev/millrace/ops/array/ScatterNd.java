@@ -11,9 +11,13 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Rows;
+import java.util.Arrays;
 import java.util.List;
 
-/** Zeros of a shape, with updates added at coordinates; the same place may be named often. */
+/**
+ * Zeros of a shape, with updates added at coordinates; the same place may be named often. Strings
+ * are added one behind the other.
+ */
 public final class ScatterNd {
   public static final Op OP =
       Op.define("ScatterNd")
@@ -43,7 +47,7 @@ public final class ScatterNd {
     boolean ignore = Coordinates.ignoresBad(node);
     DType type = node.output(0).dtype();
     boolean adds = type.isFloating() || type.isIntegral();
-    if (!adds && type != DType.BOOL) {
+    if (!adds && type != DType.BOOL && type != DType.STRING) {
       throw new MillraceException(
           Code.UNIMPLEMENTED, "ScatterNd '" + node.name() + "' cannot add " + type + " here.");
     }
@@ -66,7 +70,7 @@ public final class ScatterNd {
         if (adds) {
           Rows.add(out, rows, updates, at.length());
         } else {
-          or(out, rows, updates, at.length());
+          addSingly(out, rows, updates, at.length());
         }
       } finally {
         rows.release();
@@ -74,14 +78,23 @@ public final class ScatterNd {
     };
   }
 
-  /** The sum of truths. */
-  private static void or(Tensor out, Tensor rows, Tensor updates, long length) {
+  /** Adds strings or truths. */
+  private static void addSingly(Tensor out, Tensor rows, Tensor updates, long length) {
     for (long i = 0; i < updates.elements(); i++) {
       long row = rows.longAt(i / length);
-      if (row >= 0 && updates.longAt(i) != 0) {
-        out.setLong(row * length + i % length, 1);
+      long at = row * length + i % length;
+      if (row >= 0 && out.dtype() == DType.STRING) {
+        out.objects()[Math.toIntExact(at)] = joined(out.bytesAt(at), updates.bytesAt(i));
+      } else if (row >= 0 && updates.longAt(i) != 0) {
+        out.setLong(at, 1);
       }
     }
+  }
+
+  private static byte[] joined(byte[] first, byte[] second) {
+    byte[] both = Arrays.copyOf(first, first.length + second.length);
+    System.arraycopy(second, 0, both, first.length, second.length);
+    return both;
   }
 
   private static void check(Shape indices, Shape updates, Shape shape) {

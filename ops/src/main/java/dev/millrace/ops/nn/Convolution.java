@@ -178,7 +178,6 @@ public final class Convolution {
 
   /** The window of a convolution that has a kernel. */
   static ImageWindow prepared(Node node) {
-    Supported.types(node, "T", DType.FLOATING);
     ImageWindow w = ImageWindow.of(node);
     w.requireChannelsLast(node);
     return w;

@@ -18,7 +18,7 @@ import java.lang.foreign.MemorySegment;
  * matrices and multiplied. 16-bit floats are computed as floats. The images of a batch are spread
  * over the compute threads; the result depends on how many there are, not on which does what.
  *
- * @param type float, double, half or bfloat16
+ * @param type float, double, half, bfloat16, or int32, of whose filter there is no gradient
  * @param channels of the input
  * @param filters channels of the output
  * @param groups usually 1; divides channels and filters
@@ -39,9 +39,9 @@ public record Conv2D(
   private static final long MIN_WORK = 500_000;
 
   public Conv2D {
-    if (!type.isFloating()) {
+    if (!type.isFloating() && type != DType.INT32) {
       throw MillraceException.invalid(
-          "There is no convolution of %s; it takes half, bfloat16, float and double.", type);
+          "There is no convolution of %s; it takes half, bfloat16, float, double and int32.", type);
     }
     if (groups < 1 || channels % groups != 0 || filters % groups != 0) {
       throw MillraceException.invalid(
@@ -92,6 +92,9 @@ public record Conv2D(
   /** Computes the gradient of the filter from the input and the gradient of the output. */
   public void backwardFilter(
       MemorySegment input, MemorySegment filterGradient, MemorySegment outputGradient) {
+    if (!type.isFloating()) {
+      throw MillraceException.invalid("There is no gradient of a filter of %s.", type);
+    }
     run(ConvResult.FILTER, input, filterGradient, outputGradient);
   }
 

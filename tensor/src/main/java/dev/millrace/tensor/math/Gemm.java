@@ -59,7 +59,7 @@ public record Gemm(
     multiply(a, b, c, accumulate, true);
   }
 
-  /** The same; floats and doubles only with {@code split} on more than the calling thread. */
+  /** The same; only with {@code split}, or of short floats, on more than the calling thread. */
   void multiply(
       MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate, boolean split) {
     checkSize("A", a, transA ? k : m, transA ? m : k, lda);
@@ -88,7 +88,7 @@ public record Gemm(
       case INT16, INT32, INT64 ->
           Parallel.run(
               m,
-              grain(m, ROW_UNIT),
+              split ? grain(m, ROW_UNIT) : m,
               (from, to) -> IntegerGemm.rows(this, a, b, c, accumulate, (int) from, (int) to));
       default ->
           throw MillraceException.invalid(

@@ -54,7 +54,10 @@ final class MatrixConv {
     return c.rows().size() * c.columns().size() * (c.channels() / c.groups());
   }
 
-  /** Prepares to compute float or double images. {@code alone}: products may use other threads. */
+  /**
+   * Prepares to compute images of floats, doubles or ints. {@code alone}: products may use other
+   * threads.
+   */
   static ConvRuns runs(Conv2D conv, ConvResult result, MemorySegment filter, boolean alone) {
     return new ConvRuns() {
       private boolean add;
@@ -214,7 +217,11 @@ final class MatrixConv {
   }
 
   private void move(long imageAt, long patchAt, int elements, boolean back) {
-    if (back) {
+    if (back && conv.type() == DType.INT32) {
+      for (int i = 0; i < elements * bytes; i += 4) {
+        input.set(I32, imageAt + i, input.get(I32, imageAt + i) + patches.get(I32, patchAt + i));
+      }
+    } else if (back) {
       GemmTile.of(conv.type())
           .store(patches.address() + patchAt, 0, input.address() + imageAt, 0, 1, elements, true);
     } else if (elements * bytes > 64) {
