@@ -15,11 +15,15 @@ import dev.millrace.ops.Evaluator;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class ImageOpsTest {
   private final Scope s = Scope.of(StandardOps.newGraph());
@@ -194,6 +198,61 @@ class ImageOpsTest {
       assertArrayEquals(
           new float[] {-.23322f, -.38765f, -.50745f, -.58192f, -.60441f}, run(g.output(2)), 1e-5f);
     }
+  }
+
+  /** In TensorFlow too: what is rounded is no more than the images and their gradients. */
+  @ParameterizedTest
+  @EnumSource(names = {"HALF", "BFLOAT16"})
+  void secondGradientOfBatchNormIsThatOfFloatsRounded(DType type) {
+    double precision = type == DType.HALF ? 0x1p-11 : 0x1p-8;
+    for (String format : List.of("NHWC", "NCHW")) {
+      for (boolean training : new boolean[] {true, false}) {
+        List<Tensor> exact = secondGradient(DType.FLOAT, format, training);
+        List<Tensor> rounded = secondGradient(type, format, training);
+        for (int i = 0; i < 3; i++) {
+          assertEquals(i == 2 ? DType.FLOAT : type, rounded.get(i).dtype());
+          double[] e = exact.get(i).toDoubles();
+          double largest = Arrays.stream(e).map(Math::abs).max().orElseThrow();
+          assertTrue(largest > 0.1, "nothing comes back for input " + i);
+          double tolerance = largest * (i == 2 ? 1e-6 : precision);
+          assertArrayEquals(e, rounded.get(i).toDoubles(), tolerance, format + " input " + i);
+        }
+      }
+    }
+  }
+
+  /** Of all three outputs of the gradient by dy, x and the scale. */
+  private List<Tensor> secondGradient(DType type, String format, boolean training) {
+    Tensor images = Tensor.allocate(type, Shape.of(3, 2, 2, 2));
+    Tensor gradients = Tensor.allocate(type, images.shape());
+    Tensor weights = Tensor.allocate(type, images.shape());
+    for (int i = 0; i < images.elements(); i++) {
+      // Eighths, which every type holds.
+      images.setDouble(i, (i * 7 % 24 - 12) / 8.0);
+      gradients.setDouble(i, (i * 5 % 24 - 9) / 8.0);
+      weights.setDouble(i, (i * 11 % 24 - 14) / 8.0);
+    }
+    Output x = Const.of(s, images);
+    Output dy = Const.of(s, gradients);
+    Output scale = Const.of(s, Tensor.vector(.75f, 1.5f));
+    Output mean = Const.of(s, Tensor.vector(.125f, -.25f));
+    Output variance = Const.of(s, Tensor.vector(.5f, 2f));
+    Node g =
+        s.node(FusedBatchNorm.GRAD_V3)
+            .input(dy)
+            .input(x)
+            .input(scale)
+            .input(mean)
+            .input(variance)
+            .input(Const.of(s, Tensor.vector(new float[0])))
+            .attr("data_format", format)
+            .attr("is_training", training)
+            .add();
+    Output weighted = Arithmetic.mul(s, g.output(0), Const.of(s, weights));
+    List<Output> ys = List.of(weighted, g.output(1), g.output(2));
+    return Gradients.of(s, ys, List.of(dy, x, scale)).stream()
+        .map(grad -> Evaluator.run(Gradients.dense(s, grad)))
+        .toList();
   }
 
   /** Channels second give the same as channels last. */
