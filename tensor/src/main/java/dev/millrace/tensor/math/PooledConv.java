@@ -122,12 +122,7 @@ record PooledConv(Conv2D conv, ImagePool pool) {
                 new PooledImage(
                     this, loops(), sum, biasSums.asSlice(p * biasBytes, biasBytes), turned)) {
               for (int i = conv.firstImage(p, pieces); i < conv.firstImage(p + 1, pieces); i++) {
-                image.run(
-                    conv.inputs(input, i, 1),
-                    conv.outputs(output, i, 1),
-                    pooled(pooled, i),
-                    pooled(pooledGradient, i),
-                    toInput ? conv.inputs(inputGradient, i, 1) : null);
+                image.run(i, input, output, pooled, pooledGradient, inputGradient);
               }
             }
           });
@@ -166,11 +161,6 @@ record PooledConv(Conv2D conv, ImagePool pool) {
             }
           }
         });
-  }
-
-  private MemorySegment pooled(MemorySegment s, int image) {
-    long bytes = 4L * windows() * conv.filters();
-    return s.asSlice(image * bytes, bytes);
   }
 
   private long windows() {

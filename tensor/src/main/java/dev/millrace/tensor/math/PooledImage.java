@@ -59,6 +59,11 @@ final class PooledImage implements AutoCloseable {
   /** The gradient of the image, padded like it; null if it is not wanted. */
   private final Buffer gradient;
 
+  /** Where the outputs and the windows of the image begin, in bytes. */
+  private long firstOutput;
+
+  private long firstWindow;
+
   /** A vector of gradients and one of places on their way to the lists. */
   private final Buffer found = BufferPool.shared().allocate(2L * STEP);
 
@@ -95,10 +100,18 @@ final class PooledImage implements AutoCloseable {
     }
   }
 
-  /** Adds to the sums and sets {@code dx}, if it is not null. */
+  /** Adds to the sums and sets {@code dx}, if it is not null, for one image of the batch. */
   void run(
-      MemorySegment x, MemorySegment y, MemorySegment best, MemorySegment dBest, MemorySegment dx) {
-    copyRows(x, image.memory(), true);
+      int index,
+      MemorySegment x,
+      MemorySegment y,
+      MemorySegment best,
+      MemorySegment dBest,
+      MemorySegment dx) {
+    long imageAt = (long) index * conv.height() * conv.width() * layer.pixelBytes();
+    firstOutput = 4L * index * places * conv.filters();
+    firstWindow = 4L * index * pool.outputHeight() * pool.outputWidth() * conv.filters();
+    copyRows(x, imageAt, image.memory(), true);
     if (dx != null) {
       gradient.memory().asSlice(0, layer.imageBytes()).fill((byte) 0);
     }
@@ -110,18 +123,22 @@ final class PooledImage implements AutoCloseable {
       }
     }
     if (dx != null) {
-      copyRows(gradient.memory(), dx, false);
+      copyRows(dx, imageAt, gradient.memory(), false);
     }
   }
 
-  /** Copies rows between an image and its padded form. */
-  private void copyRows(MemorySegment from, MemorySegment to, boolean pad) {
+  /** Copies the rows of an image into its padded form, or out of it. */
+  private void copyRows(MemorySegment images, long imageAt, MemorySegment padded, boolean in) {
     long bytes = (long) conv.width() * layer.pixelBytes();
     for (int r = 0; r < conv.height(); r++) {
-      long padded =
+      long inner =
           (conv.rows().before() + r) * rowBytes
               + (long) conv.columns().before() * layer.pixelBytes();
-      MemorySegment.copy(from, pad ? r * bytes : padded, to, pad ? padded : r * bytes, bytes);
+      if (in) {
+        MemorySegment.copy(images, imageAt + r * bytes, padded, inner, bytes);
+      } else {
+        MemorySegment.copy(padded, inner, images, imageAt + r * bytes, bytes);
+      }
     }
   }
 
@@ -133,7 +150,7 @@ final class PooledImage implements AutoCloseable {
     }
     for (int i = firstRow; i < lastRow; i++) {
       for (int j = 0; j < pool.outputWidth(); j++) {
-        long at = 4L * (i * pool.outputWidth() + j) * conv.filters();
+        long at = firstWindow + 4L * (i * pool.outputWidth() + j) * conv.filters();
         for (int f = 0; f < conv.filters(); f += S.length()) {
           find(i, j, f, y, best, dBest, at + 4L * f);
           append(f);
@@ -156,7 +173,7 @@ final class PooledImage implements AutoCloseable {
     for (int r = window.firstRow(); r < window.lastRow(); r++) {
       for (int c = window.firstColumn(); c < window.lastColumn(); c++) {
         int place = r * outputWidth + c;
-        long outputAt = 4L * ((long) place * conv.filters() + filter);
+        long outputAt = firstOutput + 4L * ((long) place * conv.filters() + filter);
         VectorMask<Float> here =
             FloatVector.fromMemorySegment(S, y, outputAt, LE).compare(VectorOperators.EQ, wanted);
         where = where.blend(Float.intBitsToFloat(place), here);
