@@ -202,30 +202,25 @@ class IslandFaultTest {
   /** The same between ranks that share memory and talk as processes do, TCP between hosts. */
   @Test
   void aRankWhoseProcessEndsIsNamedByAllOthers() {
-    Ranks.run(
-        cases(),
-        (i, c) -> {
-          List<Throwable> outcomes = outcomesInJob(c, Member::close);
-          for (int r = 0; r < outcomes.size(); r++) {
-            if (r != c.victim) {
-              String text = "Rank " + c.victim + " died";
-              assertEnds(outcomes.get(r), c.toString(), Code.UNAVAILABLE, text);
-            }
-          }
-        });
+    othersEnd(Member::close, Code.UNAVAILABLE, "ank %d died");
   }
 
   @Test
   void aRankThatLeavesIsNamedByAllOthers() {
+    othersEnd(Member::leave, Code.FAILED_PRECONDITION, "ank %d", "left the job");
+  }
+
+  /** All ranks but the one it happens to end with this code and these words about that one. */
+  private static void othersEnd(Consumer<Member> fault, Code code, String... words) {
     Ranks.run(
         cases(),
         (i, c) -> {
-          List<Throwable> outcomes = outcomesInJob(c, Member::leave);
+          List<Throwable> outcomes = outcomesInJob(c, fault);
           for (int r = 0; r < outcomes.size(); r++) {
-            if (r != c.victim) {
-              String text = "ank " + c.victim;
-              assertEnds(outcomes.get(r), c.toString(), Code.FAILED_PRECONDITION, text);
-              assertTrue(outcomes.get(r).getMessage().contains("left the job"));
+            for (String w : words) {
+              if (r != c.victim) {
+                assertEnds(outcomes.get(r), c.toString(), code, w.replace("%d", "" + c.victim));
+              }
             }
           }
         });
