@@ -13,9 +13,13 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
+import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
 import java.util.List;
@@ -83,6 +87,42 @@ class RingOpsTest {
           }
           return null;
         });
+  }
+
+  /** Both are large enough to be made where they are reduced; only one may be overwritten there. */
+  @Test
+  void aValueThatIsAlsoReadElsewhereIsNotOverwritten() {
+    int n = 300_000;
+    Ranks.run(
+        2,
+        ring -> {
+          Scope scope = Scope.of(RingOps.newGraph(ring));
+          Output x = Placeholder.of(scope, DType.FLOAT, Shape.of(n));
+          Output alone = Arithmetic.mul(scope, x, x);
+          Output read = Arithmetic.add(scope, x, x);
+          List<Output> fetched =
+              List.of(
+                  RingOps.reduceInSequence(scope, alone, ReduceOp.AVERAGE, "s", 0, 2),
+                  RingOps.reduceInSequence(scope, read, ReduceOp.AVERAGE, "s", 1, 2),
+                  read);
+          try (Session session = new LocalSession(scope.graph());
+              Tensor own = Tensor.allocate(DType.FLOAT, Shape.of(n))) {
+            for (int step = 1; step <= 3; step++) {
+              own.setDouble(n - 1, step + 2 * ring.rank());
+              List<Tensor> seen = session.run(Map.of(x, own), fetched, List.of());
+              assertEquals((step * step + (step + 2) * (step + 2)) / 2, last(seen.get(0)));
+              assertEquals(2 * (step + 1), last(seen.get(1)));
+              assertEquals(2 * (step + 2 * ring.rank()), last(seen.get(2)));
+              assertEquals(step + 2 * ring.rank(), last(own));
+              seen.forEach(Tensor::close);
+            }
+          }
+          return null;
+        });
+  }
+
+  private static double last(Tensor t) {
+    return t.doubleAt(t.elements() - 1);
   }
 
   @Test
