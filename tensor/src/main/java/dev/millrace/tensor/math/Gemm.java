@@ -9,9 +9,9 @@ import java.lang.foreign.MemorySegment;
  * memory, where op transposes or does nothing. Large products are split over the compute threads;
  * the result does not depend on which thread does what.
  *
- * <p>Floats go to oneDNN where it is available, but for products with few columns. Doubles, and
- * floats without it, are multiplied with the Vector API. 16-bit floats are summed as floats and
- * rounded once; integers wrap around.
+ * <p>Floats go to oneDNN where it is available, but for products with few columns and those of
+ * which more than half would be by zero. Doubles, and floats without it, are multiplied with the
+ * Vector API. 16-bit floats are summed as floats and rounded once; integers wrap around.
  *
  * @param m rows of op(A) and C
  * @param n columns of op(B) and C
@@ -131,6 +131,8 @@ public record Gemm(
       ThinGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
     } else if (DotGemm.suits(this, i1 - i0, j1 - j0)) {
       DotGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
+    } else if (MostlyZeroGemm.suits(this, a, b, i1 - i0, j0, j1)) {
+      MostlyZeroGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
     } else if (type == DType.FLOAT && OneDnn.isAvailable()) {
       long aAt = a.address() + 4L * i0 * (transA ? 1 : lda);
       long bAt = b.address() + 4L * j0 * (transB ? ldb : 1);
