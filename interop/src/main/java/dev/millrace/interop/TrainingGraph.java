@@ -90,33 +90,38 @@ public record TrainingGraph(TrainingSpec spec, GraphDef graph) {
     return feeds;
   }
 
-  /**
-   * The feeds of a step: inputs whose labels follow from them, so that there is something to learn.
-   */
-  public Map<String, Tensor> batch(long seed) {
+  /** The feeds of a step: what there is to learn from, a different batch for each number. */
+  public Map<String, Tensor> batch(long number) {
+    return spec.model() == TrainingSpec.Model.EMBEDDING
+        ? ids(number)
+        : feeds(Digits.images(spec.batch(), number));
+  }
+
+  /** The same of pixels none of which is zero. */
+  public Map<String, Tensor> noise(long number) {
+    return feeds(Digits.noise(spec.batch(), number));
+  }
+
+  private static Map<String, Tensor> feeds(Digits digits) {
+    Map<String, Tensor> feeds = new LinkedHashMap<>();
+    feeds.put("x:0", digits.pixels());
+    feeds.put("labels:0", digits.labels());
+    return feeds;
+  }
+
+  /** Five ids for each label, which follows from the last. */
+  private Map<String, Tensor> ids(long seed) {
     int n = spec.batch();
     Random random = new Random(seed);
+    long[] ids = new long[n * 5];
     long[] labels = new long[n];
-    Map<String, Tensor> feeds = new LinkedHashMap<>();
-    if (spec.model() == TrainingSpec.Model.EMBEDDING) {
-      long[] ids = new long[n * 5];
-      for (int i = 0; i < ids.length; i++) {
-        // Some ids come up more than once in a batch, so that their updates must be added.
-        ids[i] = random.nextInt(1 + random.nextInt(1000));
-        labels[i / 5] = ids[i] % 10;
-      }
-      feeds.put("x:0", Tensor.of(Shape.of(n, 5), ids));
-    } else {
-      float[] pixels = new float[n * 784];
-      for (int i = 0; i < n; i++) {
-        labels[i] = random.nextInt(10);
-        for (int j = 0; j < 784; j++) {
-          boolean lit = j / 78 == labels[i];
-          pixels[i * 784 + j] = random.nextFloat() * (lit ? 1f : 0.5f);
-        }
-      }
-      feeds.put("x:0", Tensor.of(Shape.of(n, 784), pixels));
+    for (int i = 0; i < ids.length; i++) {
+      // Some ids come up more than once in a batch, so that their updates must be added.
+      ids[i] = random.nextInt(1 + random.nextInt(1000));
+      labels[i / 5] = ids[i] % 10;
     }
+    Map<String, Tensor> feeds = new LinkedHashMap<>();
+    feeds.put("x:0", Tensor.of(Shape.of(n, 5), ids));
     feeds.put("labels:0", Tensor.vector(labels));
     return feeds;
   }

@@ -117,7 +117,7 @@ class MillraceGraphsInTensorFlowTest {
       for (int i = 0; i < STEPS; i++) {
         losses.add(
             loaded
-                .run(e.graph().batch(i % 2), List.of(e.loss()), List.of(e.train()))
+                .run(e.graph().noise(i % 2), List.of(e.loss()), List.of(e.train()))
                 .getFirst()
                 .doubleValue());
       }

@@ -10,6 +10,7 @@ import dev.millrace.interop.TrainingSpec.Variables;
 import dev.millrace.interop.allreduce.AllReduceBenchmark;
 import dev.millrace.interop.ring.DataParallel;
 import dev.millrace.interop.ring.SyncTraining;
+import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -34,6 +35,9 @@ import java.util.stream.Stream;
 public final class Benchmarks {
   private static final int BATCH = 100;
   private static final List<Model> MODELS = List.of(Model.SOFTMAX, Model.MLP, Model.CNN);
+
+  private static final String NOISE = "noise";
+  private static final List<String> PURE_JAVA = List.of("-Dmillrace.native=false");
 
   /** Tensors are not on the heap, so that a small one will do. */
   private static final List<String> SMALL_HEAP = List.of("-XX:+UseSerialGC", "-Xmx128m");
@@ -60,21 +64,31 @@ public final class Benchmarks {
     boolean peers = !"false".equals(System.getProperty("bench.peers"));
     for (Model model : MODELS) {
       for (int threads = 1; threads <= 2; threads++) {
-        String n = Integer.toString(threads);
-        int count = threads;
+        int n = threads;
         ask(
             Suite.LOCAL,
             "local " + lower(model) + " " + n,
             () -> local(TensorFlowLocal.Training.class, model, n),
-            peers ? () -> PeerJar.DJL.training(lower(model), count) : null,
-            peers ? () -> PeerJar.DL4J.training(lower(model), count) : null,
+            peers ? () -> PeerJar.DJL.training(lower(model), n) : null,
+            peers ? () -> PeerJar.DL4J.training(lower(model), n) : null,
             () -> millrace(List.of(), model, n),
             model == Model.CNN ? null : () -> local(HandWritten.Training.class, model, n));
         ask(
             Suite.LOCAL,
+            "noise " + lower(model) + " " + n,
+            () -> local(TensorFlowLocal.Training.class, model, n, NOISE),
+            () -> millrace(List.of(), model, n, NOISE),
+            model == Model.CNN ? null : () -> local(HandWritten.Training.class, model, n, NOISE));
+        ask(
+            Suite.LOCAL,
             "pure java " + lower(model) + " " + n,
             () -> local(TensorFlowLocal.Training.class, model, n),
-            () -> millrace(List.of("-Dmillrace.native=false"), model, n));
+            () -> millrace(PURE_JAVA, model, n));
+        ask(
+            Suite.LOCAL,
+            "pure java noise " + lower(model) + " " + n,
+            () -> local(TensorFlowLocal.Training.class, model, n, NOISE),
+            () -> millrace(PURE_JAVA, model, n, NOISE));
       }
     }
     ask(
@@ -273,16 +287,31 @@ public final class Benchmarks {
         new Question(suite, question, Stream.of(contenders).filter(Objects::nonNull).toList()));
   }
 
-  private Contender millrace(List<String> options, Model model, String threads) {
+  private Contender millrace(List<String> options, Model model, int threads, String... data) {
     List<String> all = new ArrayList<>(SMALL_HEAP);
     all.addAll(options);
     return ContenderProcess.start(
-        all, MillraceLocal.Training.class, List.of(graph(spec(model)).toString(), threads));
+        all, MillraceLocal.Training.class, arguments(model, threads, data));
   }
 
   private Contender local(
-      Class<? extends ContenderProcess.Maker> maker, Model model, String threads) {
-    return ContenderProcess.start(maker, List.of(graph(spec(model)).toString(), threads));
+      Class<? extends ContenderProcess.Maker> maker, Model model, int threads, String... data) {
+    return ContenderProcess.start(maker, arguments(model, threads, data));
+  }
+
+  private List<String> arguments(Model model, int threads, String... data) {
+    List<String> all = new ArrayList<>(List.of(graph(spec(model)).toString()));
+    all.add(Integer.toString(threads));
+    all.addAll(List.of(data));
+    return all;
+  }
+
+  /**
+   * What to train on. Arguments: the file of a training graph, the number of threads, and "noise"
+   * if it is to be that and not images of MNIST.
+   */
+  static Map<String, Tensor> batch(TrainingGraph graph, List<String> arguments) {
+    return arguments.contains(NOISE) ? graph.noise(1) : graph.batch(1);
   }
 
   private List<Path> cluster(Model model, int workers) {

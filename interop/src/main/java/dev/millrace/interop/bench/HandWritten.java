@@ -103,7 +103,7 @@ final class HandWritten implements Contender {
   @Override
   public void close() {}
 
-  /** Training steps. Arguments: the file of a training graph, the number of threads. */
+  /** Training steps. Arguments: see {@link Benchmarks#batch}. */
   static final class Training implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
@@ -111,7 +111,7 @@ final class HandWritten implements Contender {
       int threads = Integer.parseInt(arguments.get(1));
       Parallel.setThreads(threads);
       Map<String, Tensor> start = graph.start(1);
-      Map<String, Tensor> batch = graph.batch(1);
+      Map<String, Tensor> batch = Benchmarks.batch(graph, arguments);
       List<String> names =
           graph.spec().model() == Model.SOFTMAX ? List.of("out") : List.of("h1", "h2", "out");
       return new HandWritten(

@@ -41,7 +41,7 @@ final class MillraceLocal {
         + (threads == 1 ? " thread" : " threads");
   }
 
-  /** Training steps. Arguments: the file of a training graph, the number of threads. */
+  /** Training steps. Arguments: see {@link Benchmarks#batch}. */
   static final class Training implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
@@ -55,7 +55,7 @@ final class MillraceLocal {
           name(threads),
           graph,
           session,
-          training.batch(1),
+          Benchmarks.batch(training, arguments),
           List.of(TrainingGraph.LOSS),
           List.of(TrainingGraph.TRAIN));
     }

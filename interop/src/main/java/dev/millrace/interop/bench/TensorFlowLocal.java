@@ -25,7 +25,7 @@ final class TensorFlowLocal {
     return TensorFlowSteps.tensorFlow() + ", " + threads + (threads == 1 ? " thread" : " threads");
   }
 
-  /** Training steps. Arguments: the file of a training graph, the number of threads. */
+  /** Training steps. Arguments: see {@link Benchmarks#batch}. */
   static final class Training implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
@@ -36,7 +36,7 @@ final class TensorFlowLocal {
       return new TensorFlowSteps(
           name(threads),
           tensorFlow,
-          graph.batch(1),
+          Benchmarks.batch(graph, arguments),
           List.of(TrainingGraph.LOSS),
           List.of(TrainingGraph.TRAIN));
     }
