@@ -99,13 +99,32 @@ public record Gemm(
   }
 
   private void split(MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate) {
+    boolean skip = MostlyZeroGemm.suits(this, a, b);
     long grain = m >= n ? grain(m, ROW_UNIT) : grain(n, COLUMN_UNIT);
     if (grain >= Math.max(m, n)) {
-      block(a, b, c, accumulate, 0, m, 0, n);
+      part(a, b, c, accumulate, skip, 0, m, 0, n);
     } else if (m >= n) {
-      share(m, grain, (from, to) -> block(a, b, c, accumulate, (int) from, (int) to, 0, n));
+      share(m, grain, (from, to) -> part(a, b, c, accumulate, skip, (int) from, (int) to, 0, n));
     } else {
-      share(n, grain, (from, to) -> block(a, b, c, accumulate, 0, m, (int) from, (int) to));
+      share(n, grain, (from, to) -> part(a, b, c, accumulate, skip, 0, m, (int) from, (int) to));
+    }
+  }
+
+  /** Computes a block, with {@code skip} leaving out zeros of A unless B is not finite there. */
+  private void part(
+      MemorySegment a,
+      MemorySegment b,
+      MemorySegment c,
+      boolean accumulate,
+      boolean skip,
+      int i0,
+      int i1,
+      int j0,
+      int j1) {
+    if (skip && MostlyZeroGemm.isFinite(this, b, j0, j1)) {
+      MostlyZeroGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
+    } else {
+      block(a, b, c, accumulate, i0, i1, j0, j1);
     }
   }
 
@@ -131,8 +150,6 @@ public record Gemm(
       ThinGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
     } else if (DotGemm.suits(this, i1 - i0, j1 - j0)) {
       DotGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
-    } else if (MostlyZeroGemm.suits(this, a, b, i1 - i0, j0, j1)) {
-      MostlyZeroGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
     } else if (type == DType.FLOAT && OneDnn.isAvailable()) {
       long aAt = a.address() + 4L * i0 * (transA ? 1 : lda);
       long bAt = b.address() + 4L * j0 * (transB ? ldb : 1);

@@ -8,6 +8,7 @@ import dev.millrace.tensor.DType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.concurrent.atomic.AtomicInteger;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorMask;
@@ -21,6 +22,10 @@ import jdk.incubator.vector.VectorSpecies;
  *
  * <p>A zero times NaN or infinity is NaN, which would be left out: with such numbers in B, this is
  * not the way.
+ *
+ * <p>Before they are compiled these loops are a thousand times as slow. So the first products go
+ * the usual way, and each only lends some rows for practice. How many that are is fixed, for the
+ * same program to compute the same to the bit whenever it runs.
  */
 final class MostlyZeroGemm {
   private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
@@ -51,6 +56,13 @@ final class MostlyZeroGemm {
   private static final int FEW_ROWS = 32;
 
   private static final long FEW_MULTIPLICATIONS = 4_000_000;
+
+  /** Products that lend rows for practice, and how many rows. */
+  static final int PRACTICE = 500;
+
+  private static final int PRACTICE_ROWS = 8;
+
+  private static final AtomicInteger PRACTISED = new AtomicInteger();
 
   /** One vector in so many of A is looked at. */
   private static final int SAMPLE = 5;
@@ -97,17 +109,41 @@ final class MostlyZeroGemm {
     this.turned = factors + listBytes;
   }
 
-  /** Whether this is the way to compute columns {@code j0} to {@code j1} of a product. */
-  static boolean suits(Gemm g, MemorySegment a, MemorySegment b, int rows, int j0, int j1) {
+  /** Whether this is the way to compute a product, but for what {@link #isFinite} says of B. */
+  static boolean suits(Gemm g, MemorySegment a, MemorySegment b) {
     if (!COMPRESSES
         || g.type() != DType.FLOAT
-        || rows < FEW_ROWS
-        || j1 - j0 < WIDTH
-        || (long) rows * (j1 - j0) * g.k() < FEW_MULTIPLICATIONS
+        || g.m() < FEW_ROWS
+        || g.n() < WIDTH
+        || (long) g.m() * g.n() * g.k() < FEW_MULTIPLICATIONS
         || g.lda() != (g.transA() ? g.m() : g.k())
         || !isHalfZero(a.address(), (long) g.m() * g.k())) {
       return false;
     }
+    if (PRACTISED.get() < PRACTICE) {
+      PRACTISED.incrementAndGet();
+      practise(g, a, b);
+      return false;
+    }
+    return true;
+  }
+
+  /** Computes some rows for nobody. */
+  private static void practise(Gemm g, MemorySegment a, MemorySegment b) {
+    Gemm part =
+        new Gemm(g.type(), g.transA(), g.transB(), g.m(), g.n(), g.k(), g.lda(), g.ldb(), WIDTH);
+    Buffer rows = BufferPool.shared().allocate(PRACTICE_ROWS * B_ROW);
+    try {
+      if (isFinite(g, b, 0, WIDTH)) {
+        multiply(part, a, b, rows.memory(), false, 0, PRACTICE_ROWS, 0, WIDTH);
+      }
+    } finally {
+      rows.release();
+    }
+  }
+
+  /** Whether columns {@code j0} to {@code j1} of B hold neither NaN nor infinity. */
+  static boolean isFinite(Gemm g, MemorySegment b, int j0, int j1) {
     return g.transB()
         ? isFinite(b.address() + 4L * j0 * g.ldb(), j1 - j0, g.k(), 4L * g.ldb())
         : isFinite(b.address() + 4L * j0, g.k(), j1 - j0, 4L * g.ldb());
@@ -127,7 +163,6 @@ final class MostlyZeroGemm {
     return 2 * zeros >= seen;
   }
 
-  /** Whether there is neither NaN nor infinity. */
   private static boolean isFinite(long from, int rows, int cols, long stride) {
     FloatVector sum = FloatVector.zero(S);
     for (long i = 0; i < rows; i++) {

@@ -69,8 +69,17 @@ class MostlyZeroGemmTest {
     }
   }
 
+  /** The first products only lend rows for practice. */
+  private static void practise() {
+    Random random = new Random(6);
+    Tensor a = sparse(random, 0.9, 50 * 400);
+    Tensor b = Matrices.random(DType.FLOAT, random, 400, 256);
+    for (int i = 0; i < MostlyZeroGemm.PRACTICE && !suits(false, a, b); i++) {}
+  }
+
   @Test
   void isChosenWhereHalfOfTheLeftMatrixIsZero() {
+    practise();
     Random random = new Random(3);
     Tensor b = Matrices.random(DType.FLOAT, random, 400, 256);
     for (boolean transA : BOTH) {
@@ -81,7 +90,8 @@ class MostlyZeroGemmTest {
 
   /** What is left out must be zero, and zero times infinity is not. */
   @Test
-  void isNotChosenForNumbersThatAreNone() {
+  void zerosTimesNumbersThatAreNoneAreNotLeftOut() {
+    practise();
     Random random = new Random(4);
     Tensor a = sparse(random, 0.9, 50 * 400);
     Tensor c = Tensor.allocate(DType.FLOAT, Shape.of(50, 256));
@@ -89,7 +99,7 @@ class MostlyZeroGemmTest {
       for (int at : new int[] {0, 256 * 7 + 255, 256 * 400 - 1}) {
         Tensor b = Matrices.random(DType.FLOAT, random, 400, 256);
         b.setDouble(at, x);
-        assertFalse(suits(false, a, b));
+        assertTrue(suits(false, a, b));
         Gemm.run(DType.FLOAT, false, false, 50, 256, 400, a.data(), b.data(), c.data(), false);
         for (int i = 0; i < 50; i++) {
           boolean zero = a.doubleAt(i * 400 + at / 256) == 0;
@@ -102,6 +112,7 @@ class MostlyZeroGemmTest {
 
   @Test
   void notANumberOnTheLeftSpreadsAlongItsRow() {
+    practise();
     Random random = new Random(5);
     Tensor a = sparse(random, 0.9, 50 * 400);
     Tensor b = Matrices.random(DType.FLOAT, random, 400, 256);
@@ -116,7 +127,7 @@ class MostlyZeroGemmTest {
 
   private static boolean suits(boolean transA, Tensor a, Tensor b) {
     Gemm g = Gemm.of(DType.FLOAT, transA, false, 50, 256, 400);
-    return MostlyZeroGemm.suits(g, a.data(), b.data(), 50, 0, 256);
+    return MostlyZeroGemm.suits(g, a.data(), b.data());
   }
 
   private static Tensor sparse(Random random, double zeros, int n) {
