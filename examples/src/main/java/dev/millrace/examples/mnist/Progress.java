@@ -2,11 +2,17 @@ package dev.millrace.examples.mnist;
 
 import java.io.PrintStream;
 import java.util.Locale;
+import java.util.function.LongSupplier;
 
 /** Shows how training goes: one line that is rewritten on a terminal, plain lines elsewhere. */
 public final class Progress {
   private static final long LINE_NANOS = 2_000_000_000L;
   private static final long REWRITE_NANOS = 200_000_000L;
+
+  /** How much faster than the mean the last steps are while a program warms up, and how long. */
+  private static final double FASTER = 1.5;
+
+  private static final long WARM_UP_NANOS = 30_000_000_000L;
 
   /** From the left edge on; what is too long for a narrow terminal is cut, not wrapped. */
   private static final String BEGIN = "\r\033[?7l";
@@ -21,7 +27,9 @@ public final class Progress {
   /** Whether to show how many of the steps were made here. */
   private final boolean worker;
 
-  private long shown = System.nanoTime();
+  private final LongSupplier clock;
+  private long first;
+  private long shown;
   private long shownStep = -1;
   private long own;
   private long shownOwn;
@@ -29,28 +37,33 @@ public final class Progress {
   private double rate = Double.NaN;
   private double ownRate = Double.NaN;
 
+  /** Whether the rate is no longer that of a program that warms up. */
+  private boolean settled;
+
   /** Shows the way to {@code steps}; on a terminal one line is written again and again. */
   public Progress(PrintStream out, long steps, boolean terminal) {
-    this(out, steps, terminal, false);
+    this(out, steps, terminal, false, System::nanoTime);
   }
 
-  private Progress(PrintStream out, long steps, boolean terminal, boolean worker) {
+  Progress(PrintStream out, long steps, boolean terminal, boolean worker, LongSupplier clock) {
     this.out = out;
     this.steps = steps;
     this.terminal = terminal;
     this.worker = worker;
+    this.clock = clock;
+    this.shown = clock.getAsLong();
   }
 
   /** The same for one worker of several, which also shows its own part of the steps. */
   Progress ofWorker() {
-    return new Progress(out, steps, terminal, true);
+    return new Progress(out, steps, terminal, true, clock);
   }
 
   /** A step was made. */
   public void step(long step, double stepLoss) {
     own++;
     loss = mixed(loss, stepLoss, 0.05);
-    long now = System.nanoTime();
+    long now = clock.getAsLong();
     if (now - shown < (terminal ? REWRITE_NANOS : LINE_NANOS) && step < steps) {
       return;
     }
@@ -59,8 +72,12 @@ public final class Progress {
     if (shownStep >= 0) {
       double seconds = (now - shown) / 1e9;
       double weight = terminal ? 0.1 : 0.5;
-      rate = mixed(rate, (step - shownStep) / seconds, weight);
+      double last = (step - shownStep) / seconds;
+      settled |= last < FASTER * rate || now - first > WARM_UP_NANOS;
+      rate = mixed(rate, last, weight);
       ownRate = mixed(ownRate, (own - shownOwn) / seconds, weight);
+    } else {
+      first = now;
     }
     shown = now;
     show(step);
@@ -79,6 +96,8 @@ public final class Progress {
     }
     if (rate > 0) {
       add(line, worker ? ", %.0f/s" : "  %.0f steps/s", worker ? ownRate : rate);
+    }
+    if (settled && rate > 0) {
       add(line, "  %s left", time(Math.round(Math.max(0, steps - step) / rate)));
     }
     if (terminal) {

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class ProgressTest {
@@ -53,5 +55,34 @@ class ProgressTest {
     // Neither wrapped where the terminal is narrow, nor does what comes later stay cut.
     assertTrue(text.startsWith("\r\033[?7lstep 100/100"), text);
     assertTrue(text.endsWith("\033[?7h\n"), text);
+  }
+
+  @Test
+  void whatIsLeftIsSaidOnceTheRateHasSettled() {
+    AtomicLong seconds = new AtomicLong();
+    Progress p =
+        new Progress(
+            new PrintStream(bytes, true, StandardCharsets.UTF_8),
+            1000,
+            false,
+            false,
+            () -> seconds.get() * 1_000_000_000L);
+    for (int step : new int[] {1, 2, 22, 122, 222}) {
+      seconds.addAndGet(2);
+      p.step(step, 1.5);
+    }
+    assertEquals(
+        List.of(
+            "step 1/1000  loss 1.5000",
+            "step 2/1000  loss 1.5000  1 steps/s",
+            "step 22/1000  loss 1.5000  5 steps/s",
+            "step 122/1000  loss 1.5000  28 steps/s",
+            "step 222/1000  loss 1.5000  39 steps/s"),
+        bytes.toString(StandardCharsets.UTF_8).lines().toList());
+    seconds.addAndGet(2);
+    p.step(312, 1.5);
+    assertTrue(
+        bytes.toString(StandardCharsets.UTF_8).endsWith("42 steps/s  16 s left\n"),
+        bytes.toString(StandardCharsets.UTF_8));
   }
 }
