@@ -88,6 +88,22 @@ class MostlyZeroGemmTest {
     }
   }
 
+  /** Columns without zeros at regular distances are not taken for the whole. */
+  @Test
+  void isChosenByAllColumns() {
+    practise();
+    Tensor b = Matrices.random(DType.FLOAT, new Random(3), 400, 256);
+    float[] values = new float[50 * 400];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = i % 80 < 32 ? 0 : 1;
+    }
+    assertFalse(suits(false, Tensor.of(Shape.of(50, 400), values), b));
+    for (int i = 0; i < values.length; i++) {
+      values[i] = i % 80 < 32 ? 1 : 0;
+    }
+    assertTrue(suits(false, Tensor.of(Shape.of(50, 400), values), b));
+  }
+
   /** What is left out must be zero, and zero times infinity is not. */
   @Test
   void zerosTimesNumbersThatAreNoneAreNotLeftOut() {
