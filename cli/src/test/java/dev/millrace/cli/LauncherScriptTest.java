@@ -39,11 +39,13 @@ class LauncherScriptTest {
   void aFailureInOneTaskIsToldInItsWords(@TempDir Path dir) throws Exception {
     // A rate this large makes the loss NaN within a few steps.
     try (RunningMillrace m =
-        RunningMillrace.start(
+        RunningMillrace.startBriefly(
             "train",
             "mnist",
+            "--model",
+            "softmax",
             "--learning-rate",
-            "1e30",
+            "1e38",
             "--workers",
             "1",
             "--log-dir",

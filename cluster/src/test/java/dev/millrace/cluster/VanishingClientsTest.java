@@ -80,7 +80,7 @@ class VanishingClientsTest {
 
   /** A server that soon gives up the sessions of clients that have gone. */
   private static Server start(ClusterSpec cluster, String job) {
-    System.setProperty(GRACE, "4000");
+    System.setProperty(GRACE, "1000");
     try {
       return Server.start(cluster, new TaskId(job, 0), StandardOps.registry());
     } finally {

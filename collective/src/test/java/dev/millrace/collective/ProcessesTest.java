@@ -12,11 +12,14 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Ranks in processes of their own. */
 @Timeout(180)
+@Execution(ExecutionMode.CONCURRENT)
 class ProcessesTest {
   /**
    * In this time the death of a process is noticed by its connections, on however busy a machine;

@@ -77,6 +77,7 @@ public final class RankProcess implements AutoCloseable {
               Path.of(System.getProperty("java.home"), "bin", "java").toString(),
               "--add-modules=jdk.incubator.vector",
               "--enable-native-access=ALL-UNNAMED",
+              "-XX:TieredStopAtLevel=1",
               "-XX:+UseSerialGC",
               "-Xmx128m",
               "-cp",
