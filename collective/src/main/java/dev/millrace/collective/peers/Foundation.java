@@ -14,7 +14,8 @@ import java.util.HexFormat;
 
 /**
  * Lays the shared memory of this host's ranks. The first of them makes a file, the others map it,
- * and as soon as all have, its name is removed: whatever happens later, nothing stays behind.
+ * and as soon as all have, its name is removed: whatever happens later, nothing stays behind. All
+ * know the name before there is a file, so each of them can remove it, whoever dies meanwhile.
  */
 final class Foundation {
   private static final System.Logger LOG = System.getLogger(Foundation.class.getName());
@@ -29,7 +30,7 @@ final class Foundation {
   private final int rank;
   private final int locals;
 
-  /** What the first rank of this host has made: null if it could not. */
+  /** What the first rank of this host makes: null if it cannot. */
   private Path file;
 
   private long windowBytes;
@@ -81,13 +82,17 @@ final class Foundation {
     boolean first = hosts.localRank(rank) == 0;
     try {
       if (first && locals > 1) {
-        attempt(this::create);
+        attempt(this::plan);
       }
       announce();
+      if (first && file != null) {
+        attempt(this::create);
+      }
+      trouble = compare("memory made")[hosts.islandOf(rank)];
       if (!first && trouble.isEmpty()) {
         attempt(this::open);
       }
-      return compare();
+      return compare("memory mapped");
     } finally {
       if (file != null) {
         remove();
@@ -114,7 +119,7 @@ final class Foundation {
     }
   }
 
-  private void create() throws IOException {
+  private void plan() throws IOException {
     SecureRandom random = new SecureRandom();
     byte[] name = new byte[8];
     random.nextBytes(name);
@@ -133,17 +138,21 @@ final class Foundation {
     }
     windowBytes = Math.min(MAX_WINDOW_BYTES, (usable - fixed) / locals) & -4096;
     file = path;
-    memory = SharedMemory.create(path, new RegionLayout(locals, windowBytes).totalBytes());
-    memory.claim(0, fixed);
     mark = random.nextLong();
+  }
+
+  private void create() throws IOException {
+    RegionLayout layout = new RegionLayout(locals, windowBytes);
+    memory = SharedMemory.create(file, layout.totalBytes());
+    memory.claim(0, layout.fixedBytes());
     memory.segment().set(ValueLayout.JAVA_LONG, MARK_AT, mark);
   }
 
-  /** Tells all ranks of this host what its first rank has made. */
+  /** Tells all ranks of this host what its first rank is about to make. */
   private void announce() {
     Packet p = Packet.empty().putString(trouble).putString(file == null ? "" : file.toString());
     p.putLong(windowBytes).putLong(mark);
-    byte[][] all = member.exchange("memory made", p.toBytes());
+    byte[][] all = member.exchange("memory planned", p.toBytes());
     Packet first = Packet.of(all[hosts.ranks(hosts.islandOf(rank))[0]]);
     trouble = first.getString();
     String path = first.getString();
@@ -160,8 +169,8 @@ final class Foundation {
   }
 
   /** The first trouble of each island, empty where all went well. */
-  private String[] compare() {
-    byte[][] all = member.exchange("memory mapped", Packet.empty().putString(trouble).toBytes());
+  private String[] compare(String when) {
+    byte[][] all = member.exchange(when, Packet.empty().putString(trouble).toBytes());
     String[] troubles = new String[hosts.islands()];
     java.util.Arrays.fill(troubles, "");
     for (int r = 0; r < all.length; r++) {

@@ -12,7 +12,6 @@ import dev.millrace.collective.member.Rendezvous;
 import dev.millrace.collective.member.Service;
 import dev.millrace.collective.testing.Jobs;
 import dev.millrace.collective.testing.Ranks;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,10 +19,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A rank that dies while the memory is laid leaves no file behind, whoever has made it. */
 class FoundationTest {
   private static final Topology TOGETHER = Topology.of(List.of(0, 0));
+  private static final byte[] NO_TROUBLE = Packet.empty().putString("").toBytes();
 
   /** Runs the two ranks of a job up to where memory is laid. */
   private static void run(Ranks.Body<Member> body) {
@@ -49,9 +51,10 @@ class FoundationTest {
     run(
         (rank, member) -> {
           if (rank == 1) {
-            Packet first = Packet.of(member.exchange("memory made", announcement(""))[0]);
+            Packet first = Packet.of(member.exchange("memory planned", announcement(""))[0]);
             assertEquals("", first.getString());
             Path file = Path.of(first.getString());
+            member.exchange("memory made", NO_TROUBLE);
             assertTrue(Files.exists(file), file.toString());
             made.complete(file);
             member.close();
@@ -63,13 +66,19 @@ class FoundationTest {
         });
   }
 
-  @Test
-  void theOthersRemoveItWhenTheRankThatMadeItDies(@TempDir Path folder) throws IOException {
-    Path file = Files.createFile(folder.resolve("memory"));
+  /** Before it can say that the file is there, or after. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void theOthersRemoveItWhenTheRankThatMadeItDies(boolean said, @TempDir Path folder) {
+    Path file = folder.resolve("memory");
     run(
         (rank, member) -> {
           if (rank == 0) {
-            member.exchange("memory made", announcement(file.toString()));
+            member.exchange("memory planned", announcement(file.toString()));
+            Files.createFile(file);
+            if (said) {
+              member.exchange("memory made", NO_TROUBLE);
+            }
             member.close();
           } else {
             assertLayingNames(0, member);
