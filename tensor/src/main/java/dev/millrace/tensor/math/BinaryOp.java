@@ -159,8 +159,10 @@ public enum BinaryOp {
   /** Of output x and gradient y. */
   SIGMOID_GRAD((x, y) -> y * x * (1 - x), Y.times(X).times(number(1).minus(X))),
 
-  /** Of output x and gradient y. */
-  SQRT_GRAD((x, y) -> y * 0.5 / x, Y.times(0.5).over(X)),
+  /** Of output x and gradient y; no gradient stays none, whatever the output. */
+  SQRT_GRAD(
+      (x, y) -> y == 0 ? 0 : y * 0.5 / x,
+      choose(Y.is(VectorOperators.EQ, 0), number(0), Y.times(0.5).over(X))),
 
   /** Of output x and gradient y; no gradient stays none, whatever the output. */
   RSQRT_GRAD(
