@@ -149,9 +149,9 @@ sealed interface Formula extends Expression {
     return choose(r.is(VectorOperators.GT, this), r.minus(1), r);
   }
 
+  /** Zero keeps the sign of what was rounded to it. */
   default Formula ceil() {
-    Formula r = rint();
-    return choose(r.is(VectorOperators.LT, this), r.plus(1), r);
+    return negated().floor().negated();
   }
 
   /** How many times as long as an addition this takes, roughly; what decides to split a loop. */

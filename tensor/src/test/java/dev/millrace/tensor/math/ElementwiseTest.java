@@ -156,7 +156,9 @@ class ElementwiseTest {
 
   @Test
   void roundingLeavesWholeNumbersAndSignsAlone() {
-    float[] x = {8388609f, -8388607f, 4194303.5f, -4194303.5f, 1e30f, -0f, -0.3f, 0.49999997f};
+    float[] x = {
+      8388609f, -8388607f, 4194303.5f, -4194303.5f, 1e30f, -0f, -0.3f, -0.8f, 0.49999997f
+    };
     Tensor y = Tensor.allocate(DType.FLOAT, Shape.of(x.length));
     for (UnaryOp op : EnumSet.of(UnaryOp.ROUND, UnaryOp.FLOOR, UnaryOp.CEIL)) {
       Elementwise.unary(op, Tensor.vector(x), y);
