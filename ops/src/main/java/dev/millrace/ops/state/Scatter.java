@@ -208,7 +208,7 @@ public final class Scatter {
       if (real) {
         var.setDouble(to + k, op.of(var.doubleAt(to + k), with.doubleAt(from + k)));
       } else {
-        var.setLong(to + k, op.of(var.longAt(to + k), with.longAt(from + k)));
+        var.setLong(to + k, op.of(var.dtype(), var.longAt(to + k), with.longAt(from + k)));
       }
     }
   }

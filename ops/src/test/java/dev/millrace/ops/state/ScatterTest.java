@@ -77,6 +77,20 @@ class ScatterTest {
   }
 
   @Test
+  void unsignedLongsAreNotNegative() {
+    Output v = variable(true, DType.UINT64, Shape.of(2), 7, 7);
+    Tensor updates = Tensor.vector(-1L, 3L).bitcast(DType.UINT64);
+    session.run(
+        scope
+            .node("ResourceScatterMin")
+            .input(v)
+            .input(session.constant(Tensor.vector(0, 1)))
+            .input(session.constant(updates))
+            .add());
+    assertArrayEquals(new double[] {7, 3}, read(v, DType.UINT64));
+  }
+
+  @Test
   void aScalarChangesWholeRows() {
     Output v = variable(false, DType.FLOAT, Shape.of(2, 2), 1, 2, 3, 4);
     Output at = session.constant(Tensor.vector(1L));

@@ -123,15 +123,17 @@ public enum BinaryOp {
   RELU_GRAD(
       (x, y) -> x * (y > 0 ? 1 : 0),
       (x, y) -> x * (y > 0 ? 1 : 0),
-      X.times(choose(Y.is(VectorOperators.GT, 0), number(1), number(0)))),
+      gate(Y.is(VectorOperators.GT, 0)),
+      gate(Y.is(VectorOperators.GT, 0)),
+      gate(Y.is(VectorOperators.NE, 0))),
 
   /** Of gradient x and feature y: x where y is between 0 and 6. */
   RELU6_GRAD(
       (x, y) -> x * (y > 0 && y < 6 ? 1 : 0),
       (x, y) -> x * (y > 0 && y < 6 ? 1 : 0),
-      X.times(
-          choose(
-              Y.is(VectorOperators.GT, 0).and(Y.is(VectorOperators.LT, 6)), number(1), number(0)))),
+      gate(Y.is(VectorOperators.GT, 0).and(Y.is(VectorOperators.LT, 6))),
+      gate(Y.is(VectorOperators.GT, 0).and(Y.is(VectorOperators.LT, 6))),
+      gate(Y.is(VectorOperators.NE, 0).and(Y.is(VectorOperators.ULT, 6)))),
 
   /** Of gradient x and output y. */
   ELU_GRAD(
@@ -231,12 +233,33 @@ public enum BinaryOp {
     return whole.applyAsLong(x, y);
   }
 
+  /** The definition for integers of this type: in uint64 nothing is below zero. */
+  public long of(DType type, long x, long y) {
+    if (type != DType.UINT64) {
+      return of(x, y);
+    }
+    return switch (this) {
+      case DIV, TRUNCATE_DIV, FLOOR_DIV -> Long.divideUnsigned(x, nonZero(y));
+      case FLOOR_MOD, TRUNCATE_MOD -> Long.remainderUnsigned(x, nonZero(y));
+      case MAXIMUM, RAISE -> Long.compareUnsigned(x, y) < 0 ? y : x;
+      case MINIMUM, LOWER -> Long.compareUnsigned(x, y) > 0 ? y : x;
+      case RELU_GRAD -> y != 0 ? x : 0;
+      case RELU6_GRAD -> y != 0 && Long.compareUnsigned(y, 6) < 0 ? x : 0;
+      default -> of(x, y);
+    };
+  }
+
   Recipe recipe(LaneType lane, DType type) {
     return lane.isFloating() ? realRecipe : type == DType.UINT64 ? unsignedRecipe : wholeRecipe;
   }
 
   private static Recipe vector(Formula formula) {
     return Recipe.map(2, formula);
+  }
+
+  /** The gradient x where {@code open}, and 0 times it elsewhere. */
+  private static Recipe gate(Condition open) {
+    return vector(X.times(choose(open, number(1), number(0))));
   }
 
   private static Recipe unsigned(LongBinaryOperator function) {

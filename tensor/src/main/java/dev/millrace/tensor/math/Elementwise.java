@@ -45,7 +45,7 @@ public final class Elementwise {
   /** {@code out = op(x)}. */
   public static void unary(UnaryOp op, Tensor x, Tensor out) {
     require(op.supports(x.dtype()), op, x.dtype());
-    compute(op::recipe, x.dtype(), out, x);
+    compute(lane -> op.recipe(lane, x.dtype()), x.dtype(), out, x);
   }
 
   /** {@code out = op(x, y)}. */

@@ -211,7 +211,11 @@ public record ImagePool(
     for (int i = p.firstRow; i < p.lastRow; i++) {
       for (int j = p.firstColumn; j < p.lastColumn; j++) {
         long at = index(image, i, j) + c;
-        if (floating ? x.doubleAt(at) > x.doubleAt(best) : x.longAt(at) > x.longAt(best)) {
+        boolean isLarger =
+            floating
+                ? x.doubleAt(at) > x.doubleAt(best)
+                : OrderedBits.at(x, at) > OrderedBits.at(x, best);
+        if (isLarger) {
           best = at;
         }
       }

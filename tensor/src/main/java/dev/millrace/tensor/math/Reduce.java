@@ -52,7 +52,8 @@ final class Reduce {
    */
   static void run(Fold op, Tensor x, boolean[] reduced, Tensor out) {
     DType type = x.dtype();
-    DType wide = op == Fold.MEAN && type.isIntegral() ? DType.INT64 : LaneType.computedAs(type);
+    boolean isNarrow = type.isIntegral() && type.bytes() < 8;
+    DType wide = op == Fold.MEAN && isNarrow ? DType.INT64 : LaneType.computedAs(type);
     if (wide != type) {
       Tensor from = Tensor.allocateCounted(wide, x.shape());
       Tensor to = Tensor.allocateCounted(wide, out.shape());
@@ -99,7 +100,8 @@ final class Reduce {
       Walk.run(sums.shape(), BY_COUNT, LaneType.of(sums.dtype()), new double[] {count}, sums, sums);
     } else {
       for (long i = 0; i < sums.elements(); i++) {
-        sums.setLong(i, count == 0 ? 0 : sums.longAt(i) / count);
+        long sum = sums.longAt(i);
+        sums.setLong(i, count == 0 ? 0 : BinaryOp.DIV.of(sums.dtype(), sum, count));
       }
     }
     Reference.reachabilityFence(sums);

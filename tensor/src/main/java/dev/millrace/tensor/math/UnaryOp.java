@@ -50,7 +50,12 @@ public enum UnaryOp {
           choose(X.is(VectorOperators.LT, 0), number(-1), X.plus(0)))),
 
   /** max(x, 0). */
-  RELU(x -> Math.max(x, 0), x -> Math.max(x, 0), choose(X.is(VectorOperators.LE, 0), number(0), X)),
+  RELU(
+      x -> Math.max(x, 0),
+      x -> Math.max(x, 0),
+      choose(X.is(VectorOperators.LE, 0), number(0), X),
+      choose(X.is(VectorOperators.LE, 0), number(0), X),
+      X),
 
   /** min(max(x, 0), 6). */
   RELU6(
@@ -59,7 +64,9 @@ public enum UnaryOp {
       choose(
           X.is(VectorOperators.LE, 0),
           number(0),
-          choose(X.is(VectorOperators.GT, 6), number(6), X))),
+          choose(X.is(VectorOperators.GT, 6), number(6), X)),
+      X.max(0).min(6),
+      X.apply(VectorOperators.UMIN, number(6))),
 
   /** x, or e^x - 1 below 0. */
   ELU(
@@ -103,28 +110,45 @@ public enum UnaryOp {
   private final Recipe realRecipe;
   private final Recipe wholeRecipe;
 
+  /** For uint64, the one type whose values a signed computation would get wrong. */
+  private final Recipe unsignedRecipe;
+
   UnaryOp(DoubleUnaryOperator real) {
-    this(real, null, Recipe.scalar(false, (x, _) -> real.applyAsDouble(x), null), null);
+    this(real, null, Recipe.scalar(false, (x, _) -> real.applyAsDouble(x), null), null, null);
   }
 
   UnaryOp(DoubleUnaryOperator real, Formula formula) {
-    this(real, null, Recipe.map(1, formula), null);
+    this(real, null, Recipe.map(1, formula), null, null);
   }
 
   UnaryOp(DoubleUnaryOperator real, LongUnaryOperator whole, Formula formula) {
-    this(real, whole, Recipe.map(1, formula), Recipe.map(1, formula));
+    this(real, whole, formula, formula);
   }
 
   UnaryOp(DoubleUnaryOperator real, LongUnaryOperator whole, Formula ofReal, Formula ofWhole) {
-    this(real, whole, Recipe.map(1, ofReal), Recipe.map(1, ofWhole));
+    this(real, whole, ofReal, ofWhole, ofWhole);
   }
 
   UnaryOp(
-      DoubleUnaryOperator real, LongUnaryOperator whole, Recipe realRecipe, Recipe wholeRecipe) {
+      DoubleUnaryOperator real,
+      LongUnaryOperator whole,
+      Formula ofReal,
+      Formula ofWhole,
+      Formula ofUnsigned) {
+    this(real, whole, Recipe.map(1, ofReal), Recipe.map(1, ofWhole), Recipe.map(1, ofUnsigned));
+  }
+
+  UnaryOp(
+      DoubleUnaryOperator real,
+      LongUnaryOperator whole,
+      Recipe realRecipe,
+      Recipe wholeRecipe,
+      Recipe unsignedRecipe) {
     this.real = real;
     this.whole = whole;
     this.realRecipe = realRecipe;
     this.wholeRecipe = wholeRecipe;
+    this.unsignedRecipe = unsignedRecipe;
   }
 
   /** Whether elements of this type can be computed. */
@@ -145,8 +169,20 @@ public enum UnaryOp {
     return whole.applyAsLong(x);
   }
 
-  Recipe recipe(LaneType type) {
-    return type.isFloating() ? realRecipe : wholeRecipe;
+  /** The definition for integers of this type: in uint64 nothing is below zero. */
+  public long of(DType type, long x) {
+    if (type != DType.UINT64 || x >= 0) {
+      return of(x);
+    }
+    return switch (this) {
+      case RELU -> x;
+      case RELU6 -> 6;
+      default -> of(x);
+    };
+  }
+
+  Recipe recipe(LaneType lane, DType type) {
+    return lane.isFloating() ? realRecipe : type == DType.UINT64 ? unsignedRecipe : wholeRecipe;
   }
 
   /** For doubles, as the library's tanh has no fast form for short vectors of them. */

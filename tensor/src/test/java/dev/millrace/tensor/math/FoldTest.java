@@ -201,6 +201,8 @@ class FoldTest {
     assertEquals(-1L, y.longValue());
     Fold.MIN.run(x, new boolean[] {true}, y);
     assertEquals(5L, y.longValue());
+    Fold.MEAN.run(Tensor.vector(-1L, 0L, 0L).bitcast(DType.UINT64), new boolean[] {true}, y);
+    assertEquals(Long.divideUnsigned(-1, 3), y.longValue());
   }
 
   @Test
