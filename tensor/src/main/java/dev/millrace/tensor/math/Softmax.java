@@ -9,7 +9,8 @@ import java.util.Arrays;
 /**
  * Softmax over the rows of a matrix, its logarithm, and the cross entropy of either with labels.
  * The largest element of each row is subtracted first, so nothing overflows. Half and bfloat16 are
- * computed as float. Results may share memory with the logits.
+ * computed as float. Results may share memory with the logits, but for the backprop of {@link
+ * #crossEntropy}.
  *
  * <p>Threading: many rows are split over the threads of {@link Parallel}; the result does not
  * depend on how.

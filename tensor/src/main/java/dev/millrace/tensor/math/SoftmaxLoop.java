@@ -54,10 +54,7 @@ final class SoftmaxLoop implements Softmax.Loop {
     }
   }
 
-  /**
-   * The loss of a row is the sum of l * (log sum e^(x - max) - (x - max)) over its labels l, which
-   * is log(sum) times the sum of l, less the sum of l * (x - max).
-   */
+  /** The largest element of a row is kept where its loss will be. */
   @Override
   public void crossEntropy(
       MemorySegment x,
@@ -69,15 +66,16 @@ final class SoftmaxLoop implements Softmax.Loop {
       long n) {
     for (long r = firstRow; r < firstRow + rows; r++) {
       long at = r * n << TYPE.shift;
-      shift(x, at, backprop, at, n, max(x, at, n), 0);
-      set(loss, r << TYPE.shift, dot(labels, backprop, at, n));
+      double max = max(x, at, n);
+      set(loss, r << TYPE.shift, max);
+      shift(x, at, backprop, at, n, max, 0);
     }
     exponentials(backprop, firstRow * n << TYPE.shift, rows * n);
     for (long r = firstRow; r < firstRow + rows; r++) {
       long at = r * n << TYPE.shift;
       double sum = sum(backprop, at, n);
-      double log = n == 0 ? 0 : sum(labels, at, n) * Math.log(sum);
-      set(loss, r << TYPE.shift, log - get(loss, r << TYPE.shift));
+      double max = get(loss, r << TYPE.shift);
+      set(loss, r << TYPE.shift, entropy(x, labels, at, n, max, Math.log(sum)));
       scaleLess(backprop, at, n, 1 / sum, labels);
     }
   }
@@ -189,17 +187,25 @@ final class SoftmaxLoop implements Softmax.Loop {
     return total(sum);
   }
 
-  private static double dot(MemorySegment x, MemorySegment y, long at, long n) {
+  /**
+   * The sum of l * (log - (x - max)) over the labels l of a row. What is beyond its end counts
+   * nothing: log is finite there, or all of the row is NaN.
+   */
+  private static double entropy(
+      MemorySegment x, MemorySegment labels, long at, long n, double max, double log) {
+    Vector<Object> less = all(max);
+    Vector<Object> andLess = all(log);
     Vector<Object> sum = S.broadcast(0);
     long i = at;
     for (long end = at + ((n & -LANES) << TYPE.shift); i < end; i += STEP) {
-      sum = S.fromMemorySegment(x, i, LE).mul(S.fromMemorySegment(y, i, LE)).add(sum);
+      Vector<Object> l = S.fromMemorySegment(labels, i, LE);
+      sum = S.fromMemorySegment(x, i, LE).sub(less).sub(andLess).mul(l).add(sum);
     }
     if ((n & (LANES - 1)) != 0) {
       VectorMask<Object> mask = S.indexInRange(0, n & (LANES - 1));
-      sum = load(x, i, mask).mul(load(y, i, mask)).add(sum);
+      sum = load(x, i, mask).sub(less).sub(andLess).mul(load(labels, i, mask)).add(sum);
     }
-    return total(sum);
+    return 0 - total(sum);
   }
 
   private static void scale(MemorySegment y, long at, long n, double factor) {
