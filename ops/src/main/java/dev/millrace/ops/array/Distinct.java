@@ -7,12 +7,19 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.DistinctLongs;
 import dev.millrace.tensor.math.OrderedBits;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Numbers the distinct elements of vectors in order of appearance. A NaN is like no other. */
+/**
+ * Numbers the distinct elements of vectors in order of appearance. A NaN is like no other. The two
+ * zeros of half and bfloat16 are told apart, which TensorFlow looks up by their bits.
+ */
 final class Distinct {
+  /** What no number becomes: the place between those below zero and those from it on. */
+  private static final long MINUS_ZERO = -1;
+
   private final DistinctLongs numbers;
   private final Map<ByteBuffer, Integer> strings = new HashMap<>();
 
@@ -43,7 +50,7 @@ final class Distinct {
       Integer k = strings.putIfAbsent(ByteBuffer.wrap(x.bytesAt(i)), strings.size());
       return k == null ? strings.size() - 1 : k;
     }
-    long key = OrderedBits.at(x, i);
+    long key = key(x, i);
     // Made different from every number and every other NaN by where it stands.
     return numbers.add(isNan(x, key) ? OrderedBits.NAN + 1 + i : key);
   }
@@ -52,8 +59,15 @@ final class Distinct {
     if (x.dtype() == DType.STRING) {
       return strings.containsKey(ByteBuffer.wrap(x.bytesAt(i)));
     }
-    long key = OrderedBits.at(x, i);
+    long key = key(x, i);
     return !isNan(x, key) && numbers.contains(key);
+  }
+
+  private static long key(Tensor x, long i) {
+    boolean isShort = x.dtype() == DType.HALF || x.dtype() == DType.BFLOAT16;
+    boolean isMinusZero =
+        isShort && x.data().getAtIndex(ValueLayout.JAVA_SHORT_UNALIGNED, i) == Short.MIN_VALUE;
+    return isMinusZero ? MINUS_ZERO : OrderedBits.at(x, i);
   }
 
   private static boolean isNan(Tensor x, long key) {
