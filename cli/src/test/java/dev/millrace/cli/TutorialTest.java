@@ -1,6 +1,7 @@
 package dev.millrace.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.HeldPorts;
@@ -31,6 +32,9 @@ class TutorialTest {
       assertTrue(chief.out().contains("step 1000/1000"), chief.out());
       assertTrue(chief.out().contains("test accuracy"), chief.out());
       assertEquals(0, ps.awaitExit(), ps.err());
+      // The worker said goodbye, so nobody waited for it.
+      assertTrue(ps.err().contains("Last word of worker/1 left"), ps.err());
+      assertFalse(ps.err().contains("did not say so"), ps.err());
     }
   }
 

@@ -14,6 +14,7 @@ import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.session.Coordinator;
 import dev.millrace.train.session.SessionFactory;
 import dev.millrace.train.session.SessionRunHook;
 import java.time.Duration;
@@ -34,6 +35,10 @@ import org.slf4j.LoggerFactory;
  * worker/1 ok}, {@code worker/1 stopped}, or {@code worker/1 failed: why}. A parameter server
  * leaves when the chief is done or has failed, the others given a moment. The chief is worker 0, or
  * a task of a job of its own.
+ *
+ * <p>A process that is ended by Ctrl-C says {@code worker/1 left}: the job goes on, and at its end
+ * this one is not waited for. Since it may be started again, a worker says {@code worker/1 trains}
+ * whenever it has a session.
  */
 public final class JobEnd {
   /** The name of the queue on each parameter server. */
@@ -41,7 +46,13 @@ public final class JobEnd {
 
   private static final Logger LOG = LoggerFactory.getLogger(JobEnd.class);
   private static final String STOPPED = " stopped";
+  private static final String TRAINS = " trains";
+  private static final String LEFT = " left";
   private static final Duration LAST_WORD = Duration.ofSeconds(10);
+
+  /** As {@link #LAST_WORD}, but somebody waits for the process to end. */
+  private static final Duration GOODBYE = Duration.ofSeconds(2);
+
   private static final Duration GRACE = Duration.ofSeconds(10);
   private static final long PAUSE_NANOS = 500_000_000L;
   private static final long LOOK_NANOS = 200_000_000L;
@@ -114,6 +125,10 @@ public final class JobEnd {
     private final Output word;
     private final BooleanSupplier stopped;
     private final List<Node> say = new ArrayList<>();
+    private final Thread atExit = new Thread(this::leave, "millrace-goodbye");
+
+    /** Where this task trains; null before and after. */
+    private volatile Session training;
 
     LastWord(Scope outer, int psTasks, String task, BooleanSupplier stopped) {
       this.task = task;
@@ -133,25 +148,51 @@ public final class JobEnd {
     }
 
     @Override
+    public void afterCreateSession(Session session, Coordinator coordinator) {
+      say(session, task + TRAINS, LAST_WORD);
+      if (training == null) {
+        Runtime.getRuntime().addShutdownHook(atExit);
+      }
+      training = session;
+    }
+
+    @Override
     public void end(Session session) {
-      say(session, word(task, stopped.getAsBoolean()));
+      endsBy(session, word(task, stopped.getAsBoolean()));
     }
 
     @Override
     public void abandon(Session session, MillraceException cause) {
-      say(session, word(task, cause));
+      endsBy(session, word(task, cause));
+    }
+
+    private void endsBy(Session session, String text) {
+      if (training != null) {
+        training = null;
+        try {
+          Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException e) {
+          // The process is ending; what it says is true all the same.
+        }
+      }
+      say(session, text, LAST_WORD);
+    }
+
+    /** The process ends in the midst of training: by Ctrl-C, as SIGTERM is waited out. */
+    private void leave() {
+      Session session = training;
+      if (session != null) {
+        say(session, task + LEFT, GOODBYE);
+      }
     }
 
     /** One by one: a parameter server that is gone must not keep the others from hearing it. */
-    private void say(Session session, String text) {
+    private void say(Session session, String text, Duration limit) {
       try (Tensor t = Tensor.scalar(text)) {
         for (Node node : say) {
           try {
             session.run(
-                Map.of(word, t),
-                List.of(),
-                List.of(node),
-                RunOptions.DEFAULT.withTimeout(LAST_WORD));
+                Map.of(word, t), List.of(), List.of(node), RunOptions.DEFAULT.withTimeout(limit));
           } catch (MillraceException e) {
             LOG.warn("{} does not hear '{}': {}", node.device(), text, e.getMessage());
           }
@@ -228,7 +269,6 @@ public final class JobEnd {
       while (true) {
         String word = listen(session, count, next);
         if (word != null) {
-          LOG.info("Last word of {}", word);
           hear(word);
         }
         if (isChiefDone()
@@ -282,15 +322,30 @@ public final class JobEnd {
       return !missing.contains(tasks.getFirst());
     }
 
-    /** Notes a last word; the chief's says how the job ended. */
+    /**
+     * Notes a word. The last one of the chief says how the job ended; if it has left it said
+     * nothing about that, and may come back.
+     */
     private void hear(String word) {
       String task = word.substring(0, Math.max(0, word.indexOf(' ')));
       if (!tasks.contains(task)) {
         LOG.warn("'{}' is no last word of {}; those read '{} ok'.", word, tasks, tasks.getLast());
         return;
       }
+      boolean chief = task.equals(tasks.getFirst());
+      if (word.equals(task + TRAINS)) {
+        // Also one that was gone. But what the chief has said of the job's end remains said.
+        if (!chief) {
+          missing.add(task);
+        }
+        return;
+      }
+      LOG.info("Last word of {}", word);
+      if (chief && word.equals(task + LEFT)) {
+        return;
+      }
       missing.remove(task);
-      if (task.equals(tasks.getFirst())) {
+      if (chief) {
         chiefDone = System.nanoTime();
         failure = word.endsWith(WELL) ? null : word;
       }

@@ -9,9 +9,14 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
+import dev.millrace.ops.array.Const;
+import dev.millrace.ops.queue.QueueAccess;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.optimizer.GradientDescent;
@@ -126,6 +131,52 @@ class JobEndTest {
       assertThrows(TimeoutException.class, () -> outcome.get(300, TimeUnit.MILLISECONDS));
       lastWord(cluster, 1, "chief/0", new MillraceException(Code.ABORTED, "tired"));
       assertEquals("chief/0 failed: tired", outcome.get(30, TimeUnit.SECONDS).cause());
+    }
+  }
+
+  @Test
+  void whoHasLeftIsNotWaitedForUntilItIsBack() throws Exception {
+    try (SmallCluster cluster = new SmallCluster(1, 2)) {
+      CompletableFuture<JobEnd.Outcome> outcome =
+          CompletableFuture.supplyAsync(
+              () ->
+                  JobEnd.await(
+                      StandardOps.registry(),
+                      cluster.sessionsOfPs(0),
+                      0,
+                      List.of("worker/0", "worker/1", "worker/2"),
+                      Duration.ofSeconds(60)));
+      // The chief, too, may leave and come back: that is not the end.
+      for (String word :
+          List.of(
+              "worker/0 left",
+              "worker/0 trains",
+              "worker/1 left",
+              "worker/2 left",
+              "worker/1 trains",
+              "worker/0 ok")) {
+        put(cluster, word);
+      }
+      assertThrows(TimeoutException.class, () -> outcome.get(600, TimeUnit.MILLISECONDS));
+      put(cluster, "worker/1 ok");
+      assertEquals(0, outcome.get(30, TimeUnit.SECONDS).exitCode());
+    }
+  }
+
+  /** Puts a word into the queue, as whatever program may do. */
+  private static void put(SmallCluster cluster, String word) {
+    Scope scope = Scope.of(StandardOps.newGraph()).withDevice("/job:ps/task:0");
+    Output queue =
+        scope
+            .node("FIFOQueueV2")
+            .attr("component_types", List.of(DType.STRING))
+            .attr("shapes", List.of(Shape.scalar()))
+            .attr("shared_name", JobEnd.QUEUE)
+            .add()
+            .output();
+    Node put = QueueAccess.enqueue(scope, queue, List.of(Const.of(scope, Tensor.scalar(word))));
+    try (Session session = cluster.sessionsOf(0).open(scope.graph())) {
+      session.run(put);
     }
   }
 
