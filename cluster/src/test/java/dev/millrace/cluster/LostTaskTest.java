@@ -91,7 +91,10 @@ class LostTaskTest {
 
   private MillraceException during(
       Session session, ServerProcess struck, Blow blow, double limitSeconds) throws Exception {
-    CompletableFuture<Tensor> step = CompletableFuture.supplyAsync(() -> session.fetch(blocked));
+    // On a thread of its own: the shared ones are as few as the machine's processors.
+    CompletableFuture<Tensor> step =
+        CompletableFuture.supplyAsync(
+            () -> session.fetch(blocked), run -> Thread.ofPlatform().daemon().start(run));
     // The step is under way when one after it has run.
     assertEquals(9f, session.fetch(quick, feeds()).floatValue());
     assertFalse(step.isDone());

@@ -52,7 +52,8 @@ final class ServerProcess implements AutoCloseable {
             Integer.toString(task.index()));
     ServerProcess s = new ServerProcess(p);
     try {
-      CompletableFuture.supplyAsync(() -> s.awaitReady(task)).get(60, TimeUnit.SECONDS);
+      CompletableFuture.supplyAsync(() -> s.awaitReady(task), Thread::startVirtualThread)
+          .get(60, TimeUnit.SECONDS);
     } catch (Exception e) {
       s.close();
       throw e;
@@ -64,7 +65,9 @@ final class ServerProcess implements AutoCloseable {
   static String client(Class<?> main, String... arguments) throws Exception {
     Process p = java(List.of(), main, arguments);
     try {
-      String said = CompletableFuture.supplyAsync(() -> lastLine(p)).get(120, TimeUnit.SECONDS);
+      String said =
+          CompletableFuture.supplyAsync(() -> lastLine(p), Thread::startVirtualThread)
+              .get(120, TimeUnit.SECONDS);
       p.waitFor(10, TimeUnit.SECONDS);
       return said;
     } finally {

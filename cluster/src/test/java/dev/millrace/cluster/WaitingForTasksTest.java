@@ -164,7 +164,8 @@ class WaitingForTasksTest {
     try (Server worker = Server.start(cluster, WORKER, StandardOps.registry());
         Session s = new ClusterSession(g, worker.target())) {
       CompletableFuture<Float> value =
-          CompletableFuture.supplyAsync(() -> s.fetch(one).floatValue());
+          CompletableFuture.supplyAsync(
+              () -> s.fetch(one).floatValue(), run -> Thread.ofPlatform().daemon().start(run));
       assertThrows(
           java.util.concurrent.TimeoutException.class, () -> value.get(300, TimeUnit.MILLISECONDS));
       try (Server ps = Server.start(cluster, new TaskId("ps", 0), StandardOps.registry())) {
