@@ -1,6 +1,7 @@
 package dev.millrace.interop.conformance;
 
 import dev.millrace.base.Code;
+import dev.millrace.interop.conformance.Values.Domain;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -239,12 +240,34 @@ public final class ConvolutionCases extends CaseTable {
         .with("strides", two)
         .with("padding", "VALID")
         .noGradient();
+    // Where it is NaN or nothing is above minus infinity, the first does.
+    Tensor x = values.of(Domain.SPECIAL, DType.FLOAT, Shape.of(6, 2, 2, 16));
+    for (int i = 0; i < x.elements() / 6; i++) {
+      x.setDouble(i, i % 3 == 0 ? Double.NaN : Double.NEGATIVE_INFINITY);
+    }
+    op("MaxPoolGrad", x, largestOfEach(x), floats(6, 1, 1, 16))
+        .with("ksize", two)
+        .with("strides", two)
+        .with("padding", "VALID")
+        .noGradient();
     op("AvgPoolGrad", ints(1, 5, 5, 2), floats(1, 3, 3, 2))
         .fixed(0)
         .with("ksize", List.of(1, 3, 3, 1))
         .with("strides", List.of(1, 1, 1, 1))
         .with("padding", "VALID")
         .noGradient();
+  }
+
+  /** What MaxPool makes of images that are a window each. */
+  private static Tensor largestOfEach(Tensor x) {
+    Shape s = x.shape();
+    Tensor y = Values.filled(DType.FLOAT, -Float.MAX_VALUE, s.dim(0), 1, 1, s.dim(3));
+    long image = x.elements() / s.dim(0);
+    for (long i = 0; i < x.elements(); i++) {
+      long at = i / image * s.dim(3) + i % s.dim(3);
+      y.setDouble(at, x.doubleAt(i) > y.doubleAt(at) ? x.doubleAt(i) : y.doubleAt(at));
+    }
+    return y;
   }
 
   private static double largest(Tensor t) {

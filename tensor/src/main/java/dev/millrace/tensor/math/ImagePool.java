@@ -4,6 +4,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
+import java.util.function.IntFunction;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
@@ -78,11 +79,16 @@ public record ImagePool(
 
   /** Goes through all places, image by image on several threads: none writes to another's image. */
   private void forImages(At at) {
+    forImages(_ -> at);
+  }
+
+  private void forImages(IntFunction<At> ofImage) {
     Parallel.run(
         batch,
         1,
         (from, to) -> {
           for (long image = from; image < to; image++) {
+            At at = ofImage.apply((int) image);
             for (int i = 0; i < outputHeight(); i++) {
               row((int) image, i, at);
             }
@@ -225,7 +231,7 @@ public record ImagePool(
 
   /**
    * Sets {@code dx} to the gradient of each window at its largest element. A window that begins
-   * with NaN has it there, but where floats are taken by vectors.
+   * with NaN has it there, but behind a relu where floats are taken by vectors.
    *
    * @param ofRelu whether windows whose largest element is not above zero have no gradient; only
    *     for floats
@@ -235,26 +241,58 @@ public record ImagePool(
     if (!tiled) {
       dx.data().fill((byte) 0);
     }
+    At singly = (image, p, out) -> maxGradientSingly(x, dy, ofRelu, dx, image, p, out);
     if (x.dtype() == DType.FLOAT && channels % L == 0) {
       MemorySegment[] s = {x.data(), y.data(), dy.data(), dx.data()};
-      forImages((image, p, out) -> maxGradientVectors(s, ofRelu, tiled, image, p, out));
+      At byVectors = (image, p, out) -> maxGradientVectors(s, ofRelu, tiled, image, p, out);
+      forImages(
+          image -> {
+            if (ofRelu || windowsBeginWithNumbers(s[0], image)) {
+              return byVectors;
+            }
+            long bytes = 4 * index(1, 0, 0);
+            dx.data().asSlice(image * bytes, bytes).fill((byte) 0);
+            return singly;
+          });
       return;
     }
     if (tiled) {
       dx.data().fill((byte) 0);
     }
+    forImages(singly);
+  }
+
+  /**
+   * Whether no window of an image begins with NaN or an infinity. If so the first element that
+   * equals the largest is the one {@link #argMax} finds.
+   */
+  private boolean windowsBeginWithNumbers(MemorySegment x, int image) {
+    // Zero times a number is zero, but NaN times NaN or an infinity.
+    FloatVector sum = FloatVector.zero(S);
+    for (int i = 0; i < outputHeight(); i++) {
+      int row = Math.max(0, i * rows.stride() - rows.before());
+      for (int j = 0; j < outputWidth(); j++) {
+        int column = Math.max(0, j * columns.stride() - columns.before());
+        long at = 4 * index(image, row, column);
+        for (long end = at + 4L * channels; at < end; at += S.vectorByteSize()) {
+          sum = FloatVector.fromMemorySegment(S, x, at, LE).mul(0f).add(sum);
+        }
+      }
+    }
+    return sum.compare(VectorOperators.EQ, 0f).allTrue();
+  }
+
+  private void maxGradientSingly(
+      Tensor x, Tensor dy, boolean ofRelu, Tensor dx, int image, Place p, long out) {
     boolean floating = x.dtype().isFloating();
-    forImages(
-        (image, p, out) -> {
-          for (int c = 0; c < channels; c++) {
-            long at = argMax(x, image, p, c);
-            if (!floating) {
-              dx.setLong(at, dx.longAt(at) + dy.longAt(out + c));
-            } else if (!ofRelu || x.doubleAt(at) > 0) {
-              dx.setDouble(at, dx.doubleAt(at) + dy.doubleAt(out + c));
-            }
-          }
-        });
+    for (int c = 0; c < channels; c++) {
+      long at = argMax(x, image, p, c);
+      if (!floating) {
+        dx.setLong(at, dx.longAt(at) + dy.longAt(out + c));
+      } else if (!ofRelu || x.doubleAt(at) > 0) {
+        dx.setDouble(at, dx.doubleAt(at) + dy.doubleAt(out + c));
+      }
+    }
   }
 
   /** Whether every element of the image is in exactly one window. */

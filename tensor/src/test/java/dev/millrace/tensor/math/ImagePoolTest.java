@@ -96,6 +96,40 @@ class ImagePoolTest {
     }
   }
 
+  /** Windows apart from each other and windows that overlap. */
+  @Test
+  void windowThatBeginsWithNoNumberKeepsItsGradientThere() {
+    float nan = Float.NaN;
+    float low = Float.NEGATIVE_INFINITY;
+    float[][] images = {{nan, 1, 3, 2}, {low, nan, low, nan}, {low, 1, nan, 2}, {1, nan, 3, 3}};
+    int[] places = {0, 0, 3, 2};
+    for (int channels : new int[] {3, 16, 32}) {
+      Tensor x = Tensor.allocate(DType.FLOAT, Shape.of(4, 2, 2, channels));
+      for (int i = 0; i < x.elements(); i++) {
+        // The last channel is of plain numbers.
+        float plain = i / channels % 4;
+        x.setDouble(
+            i, i % channels == channels - 1 ? plain : images[i / channels / 4][i / channels % 4]);
+      }
+      for (int stride : new int[] {2, 1}) {
+        Window two = Window.valid(2, stride, 1);
+        ImagePool p = new ImagePool(4, 2, 2, channels, two, two);
+        Tensor y = output(DType.FLOAT, p);
+        p.max(x, y);
+        Tensor dy = output(DType.FLOAT, p);
+        Tensor dx = input(DType.FLOAT, p);
+        p.maxGradient(x, y, dy, false, dx);
+        for (int i = 0; i < dx.elements(); i++) {
+          int image = i / channels / 4;
+          int place = i % channels == channels - 1 ? 3 : places[image];
+          double expected =
+              i / channels % 4 == place ? dy.doubleAt(image * channels + i % channels) : 0;
+          assertEquals(expected, dx.doubleAt(i), p + " " + i);
+        }
+      }
+    }
+  }
+
   @Test
   void gatheredIsWhatStandsWhereTheLargestIs() {
     Window two = Window.valid(2, 2, 1);
