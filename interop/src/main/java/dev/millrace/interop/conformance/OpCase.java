@@ -37,6 +37,7 @@ public final class OpCase {
   private boolean open;
   private int producer;
   private boolean summary;
+  private boolean otherValues;
 
   OpCase(String op, List<Tensor> inputs) {
     this.op = op;
@@ -59,6 +60,12 @@ public final class OpCase {
     c.producer = producer;
     c.summary = summary;
     return c;
+  }
+
+  /** Nothing but the values is other than in a case there is: before running all is known of it. */
+  OpCase otherValues() {
+    otherValues = true;
+    return this;
   }
 
   /** An attribute that does not follow from the inputs. */
@@ -162,6 +169,11 @@ public final class OpCase {
    */
   Knowledge known() {
     return error == Code.OK ? Knowledge.SHAPES : known;
+  }
+
+  /** Whether what can be known before running is compared in another case. */
+  boolean isOfOtherValues() {
+    return otherValues;
   }
 
   double slack() {

@@ -51,10 +51,15 @@ public final class Scenario {
    * which of them fail.
    */
   Scenario retyped(DType from, DType to) {
+    return retyped(from, to, "", t -> t);
+  }
+
+  /** The same in another type, and with other values where that is. */
+  Scenario retyped(DType from, DType to, String how, UnaryOperator<Tensor> change) {
     return changed(
-        ", of " + to,
+        ", of " + to + how,
         type -> type == from.number() ? to.number() : type,
-        t -> t.dtype() == from ? Values.retyped(t, to) : t);
+        t -> t.dtype() == from ? change.apply(Values.retyped(t, to)) : t);
   }
 
   /** The same with other values fed and in constants. */

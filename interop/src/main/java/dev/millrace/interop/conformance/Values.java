@@ -15,6 +15,9 @@ import java.util.Random;
  * takes for zero.
  */
 final class Values {
+  /** A number whose exponential is infinite, and of whose square all of a float is left. */
+  private static final double LARGE = 1e3;
+
   private static final double[] SPECIAL = {
     Double.NaN,
     Double.POSITIVE_INFINITY,
@@ -25,10 +28,13 @@ final class Values {
     -1.0,
     0.5,
     -2.5,
-    1e4,
-    -1e4,
+    LARGE,
+    -LARGE,
     3.0
   };
+
+  /** Of half, a number whose exponential and sums of whose squares are finite. */
+  private static final double LARGE_HALF = 10;
 
   private final Random random;
 
@@ -50,7 +56,7 @@ final class Values {
     DISTINCT,
     /** Multiples of 1/8, none of which is DISTINCT too. */
     EIGHTHS,
-    /** NaN, both infinities, both zeros, halves, large numbers. */
+    /** NaN, both infinities, both zeros, halves, large numbers; the ends of whole ones. */
     SPECIAL
   }
 
@@ -77,7 +83,9 @@ final class Values {
       if (dtype == DType.BOOL) {
         t.setLong(i, random.nextInt(2));
       } else if (dtype.isFloating()) {
-        t.setDouble(i, real(domain, order.get(i), n));
+        double v = real(domain, order.get(i), n);
+        boolean isLarge = dtype == DType.HALF && Math.abs(v) == LARGE;
+        t.setDouble(i, isLarge ? Math.copySign(LARGE_HALF, v) : v);
       } else {
         t.setLong(i, whole(domain, dtype, order.get(i), n));
       }
@@ -100,11 +108,18 @@ final class Values {
   private long whole(Domain domain, DType dtype, int rank, int n) {
     boolean unsigned = dtype.isUnsigned();
     return switch (domain) {
-      case ANY, FRACTION, EIGHTHS, SPECIAL -> random.nextInt(9) - (unsigned ? 0 : 4);
+      case ANY, FRACTION, EIGHTHS -> random.nextInt(9) - (unsigned ? 0 : 4);
       case POSITIVE -> 1 + random.nextInt(5);
       case NONZERO -> (1 + random.nextInt(5)) * (unsigned || random.nextBoolean() ? 1 : -1);
       case DISTINCT -> unsigned ? rank : rank - n / 2;
+      case SPECIAL -> extreme(dtype);
     };
+  }
+
+  /** Next to zero, or to where the sign of a number of this type changes. */
+  private long extreme(DType dtype) {
+    long end = random.nextBoolean() ? 0 : 1L << 8 * dtype.bytes() - 1;
+    return end + random.nextInt(5) - 2;
   }
 
   /** Integers from {@code low} to below {@code high}. */
