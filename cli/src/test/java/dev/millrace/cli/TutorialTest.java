@@ -23,8 +23,8 @@ class TutorialTest {
         RunningMillrace ps = task(ports, "ps", 0);
         RunningMillrace other = task(ports, "worker", 1);
         RunningMillrace chief = task(ports, "worker", 0)) {
-      // The first line of progress: all are training, with nearly all steps before them.
-      chief.awaitOutput("step ");
+      // Its first line of progress: the chief trains too, with nearly all steps before them.
+      other.awaitOutput("step ");
       interrupt(other.process());
       assertEquals(130, other.awaitExit(), other.err());
       assertEquals(0, chief.awaitExit(), chief.err());
