@@ -334,18 +334,17 @@ final class MostlyZeroGemm {
       c6 = FloatVector.fromMemorySegment(S, ALL, c + 6 * VECTOR_BYTES, ORDER);
       c7 = FloatVector.fromMemorySegment(S, ALL, c + 7 * VECTOR_BYTES, ORDER);
     }
-    MemorySegment rows = ALL.asSlice(b, BLOCK + B_ROW);
     while (offset != END) {
       FloatVector x = IntVector.broadcast(I, ALL.get(I32, factors + 4 * t)).reinterpretAsFloats();
-      long at = offset & (BLOCK - 1);
-      c0 = x.fma(FloatVector.fromMemorySegment(S, rows, at, ORDER), c0);
-      c1 = x.fma(FloatVector.fromMemorySegment(S, rows, at + VECTOR_BYTES, ORDER), c1);
-      c2 = x.fma(FloatVector.fromMemorySegment(S, rows, at + 2 * VECTOR_BYTES, ORDER), c2);
-      c3 = x.fma(FloatVector.fromMemorySegment(S, rows, at + 3 * VECTOR_BYTES, ORDER), c3);
-      c4 = x.fma(FloatVector.fromMemorySegment(S, rows, at + 4 * VECTOR_BYTES, ORDER), c4);
-      c5 = x.fma(FloatVector.fromMemorySegment(S, rows, at + 5 * VECTOR_BYTES, ORDER), c5);
-      c6 = x.fma(FloatVector.fromMemorySegment(S, rows, at + 6 * VECTOR_BYTES, ORDER), c6);
-      c7 = x.fma(FloatVector.fromMemorySegment(S, rows, at + 7 * VECTOR_BYTES, ORDER), c7);
+      long at = b + offset;
+      c0 = x.fma(FloatVector.fromMemorySegment(S, ALL, at, ORDER), c0);
+      c1 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + VECTOR_BYTES, ORDER), c1);
+      c2 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + 2 * VECTOR_BYTES, ORDER), c2);
+      c3 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + 3 * VECTOR_BYTES, ORDER), c3);
+      c4 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + 4 * VECTOR_BYTES, ORDER), c4);
+      c5 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + 5 * VECTOR_BYTES, ORDER), c5);
+      c6 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + 6 * VECTOR_BYTES, ORDER), c6);
+      c7 = x.fma(FloatVector.fromMemorySegment(S, ALL, at + 7 * VECTOR_BYTES, ORDER), c7);
       t++;
       offset = ALL.get(I32, offsets + 4 * t);
     }
