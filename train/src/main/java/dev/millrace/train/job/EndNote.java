@@ -58,7 +58,7 @@ public final class EndNote implements SessionRunHook {
   public record Note(String when, String word) {
     /** How the job ended. */
     public JobEnd.Outcome outcome() {
-      return new JobEnd.Outcome(word.endsWith(JobEnd.WELL) ? null : word);
+      return JobEnd.Outcome.of(word);
     }
   }
 

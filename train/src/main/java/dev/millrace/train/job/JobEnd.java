@@ -59,8 +59,7 @@ public final class JobEnd {
   private static final Duration REPORT = Duration.ofSeconds(60);
   private static final Duration LONGEST_REPORT = Duration.ofMinutes(5);
 
-  /** How the last word of a task ends that is done. */
-  static final String WELL = " ok";
+  private static final String WELL = " ok";
 
   private JobEnd() {}
 
@@ -74,11 +73,22 @@ public final class JobEnd {
     return task + " failed: " + cause.getMessage();
   }
 
+  /** Whether a task says just this of itself; why it failed might end like it. */
+  private static boolean says(String word, String what) {
+    int space = word.indexOf(' ');
+    return space >= 0 && word.substring(space).equals(what);
+  }
+
   /** How a job ended: {@code cause} is null if well. */
   public record Outcome(String cause) {
+    /** What the last word of the chief says about the job. */
+    static Outcome of(String word) {
+      return new Outcome(says(word, WELL) ? null : word);
+    }
+
     /** Whether it was told to stop before it was done. */
     public boolean isStopped() {
-      return cause != null && cause.endsWith(STOPPED);
+      return cause != null && says(cause, STOPPED);
     }
 
     /** The exit code for a process of the job. */
@@ -250,7 +260,7 @@ public final class JobEnd {
     private final Set<String> missing;
     private final Duration grace;
     private long chiefDone;
-    private String failure;
+    private Outcome outcome;
 
     /** When to say again that the job goes on: less and less often. */
     private Duration report = REPORT;
@@ -277,7 +287,7 @@ public final class JobEnd {
             LOG.warn(
                 "The chief is done; {} did not say so within {} s.", missing, grace.toSeconds());
           }
-          return new Outcome(failure);
+          return outcome;
         }
         if (word == null && !isChiefDone()) {
           report();
@@ -347,7 +357,7 @@ public final class JobEnd {
       missing.remove(task);
       if (chief) {
         chiefDone = System.nanoTime();
-        failure = word.endsWith(WELL) ? null : word;
+        outcome = Outcome.of(word);
       }
     }
   }

@@ -135,6 +135,14 @@ class JobEndTest {
   }
 
   @Test
+  void aFailureIsNotTakenForWhatItsMessageEndsWith() {
+    assertEquals(0, JobEnd.Outcome.of("worker/0 ok").exitCode());
+    assertEquals(1, JobEnd.Outcome.of("worker/0 failed: the disk is not ok").exitCode());
+    assertTrue(JobEnd.Outcome.of("worker/0 stopped").isStopped());
+    assertFalse(JobEnd.Outcome.of("worker/0 failed: its input has stopped").isStopped());
+  }
+
+  @Test
   void whoHasLeftIsNotWaitedForUntilItIsBack() throws Exception {
     try (SmallCluster cluster = new SmallCluster(1, 2)) {
       CompletableFuture<JobEnd.Outcome> outcome =
