@@ -9,7 +9,7 @@ public final class Progress {
   private static final long LINE_NANOS = 2_000_000_000L;
   private static final long REWRITE_NANOS = 200_000_000L;
 
-  /** How much faster than the mean the last steps are while a program warms up, and how long. */
+  /** While a program warms up each stretch of time is so much faster than the last, for so long. */
   private static final double FASTER = 1.5;
 
   private static final long WARM_UP_NANOS = 30_000_000_000L;
@@ -28,7 +28,6 @@ public final class Progress {
   private final boolean worker;
 
   private final LongSupplier clock;
-  private long first;
   private long shown;
   private long shownStep = -1;
   private long own;
@@ -36,6 +35,15 @@ public final class Progress {
   private double loss = Double.NaN;
   private double rate = Double.NaN;
   private double ownRate = Double.NaN;
+
+  /**
+   * When the first line was shown; when, and at which step, a stretch began; the last one's rate.
+   */
+  private long first;
+
+  private long stretch;
+  private long stretchStep;
+  private double stretchRate = Double.NaN;
 
   /** Whether the rate is no longer that of a program that warms up. */
   private boolean settled;
@@ -72,15 +80,27 @@ public final class Progress {
     if (shownStep >= 0) {
       double seconds = (now - shown) / 1e9;
       double weight = terminal ? 0.1 : 0.5;
-      double last = (step - shownStep) / seconds;
-      settled |= last < FASTER * rate || now - first > WARM_UP_NANOS;
-      rate = mixed(rate, last, weight);
+      rate = mixed(rate, (step - shownStep) / seconds, weight);
       ownRate = mixed(ownRate, (own - shownOwn) / seconds, weight);
+      settle(step, now);
     } else {
       first = now;
+      stretch = now;
+      stretchStep = step;
     }
     shown = now;
     show(step);
+  }
+
+  /** Compares stretches of the same length, however often a line is shown. */
+  private void settle(long step, long now) {
+    if (now - stretch >= LINE_NANOS) {
+      double last = (step - stretchStep) * 1e9 / (now - stretch);
+      settled |= last < FASTER * stretchRate || now - first > WARM_UP_NANOS;
+      stretch = now;
+      stretchStep = step;
+      stretchRate = last;
+    }
   }
 
   private void show(long step) {
