@@ -145,8 +145,8 @@ final class MostlyZeroGemm {
   /** Whether columns {@code j0} to {@code j1} of B hold neither NaN nor infinity. */
   static boolean isFinite(Gemm g, MemorySegment b, int j0, int j1) {
     return g.transB()
-        ? isFinite(b.address() + 4L * j0 * g.ldb(), j1 - j0, g.k(), 4L * g.ldb())
-        : isFinite(b.address() + 4L * j0, g.k(), j1 - j0, 4L * g.ldb());
+        ? Finite.rows(b.address() + 4L * j0 * g.ldb(), j1 - j0, g.k(), 4L * g.ldb())
+        : Finite.rows(b.address() + 4L * j0, g.k(), j1 - j0, 4L * g.ldb());
   }
 
   /** Looks at some vectors of A all over it. */
@@ -161,31 +161,6 @@ final class MostlyZeroGemm {
       seen += S.length();
     }
     return 2 * zeros >= seen;
-  }
-
-  private static boolean isFinite(long from, int rows, int cols, long stride) {
-    FloatVector sum = FloatVector.zero(S);
-    for (long i = 0; i < rows; i++) {
-      sum = sum.add(zeroIfFinite(from + i * stride, cols));
-    }
-    return sum.reduceLanes(VectorOperators.ADD) == 0;
-  }
-
-  private static FloatVector zeroIfFinite(long from, int n) {
-    FloatVector zero = FloatVector.zero(S);
-    FloatVector x = zero;
-    FloatVector y = zero;
-    int i = 0;
-    for (; i <= n - 2 * S.length(); i += 2 * S.length()) {
-      long at = from + 4L * i;
-      x = FloatVector.fromMemorySegment(S, ALL, at, ORDER).fma(zero, x);
-      y = FloatVector.fromMemorySegment(S, ALL, at + VECTOR_BYTES, ORDER).fma(zero, y);
-    }
-    for (; i < n; i += S.length()) {
-      VectorMask<Float> mask = S.indexInRange(i, n);
-      x = FloatVector.fromMemorySegment(S, ALL, from + 4L * i, ORDER, mask).fma(zero, x);
-    }
-    return x.add(y);
   }
 
   /** Computes rows {@code i0} to {@code i1} and columns {@code j0} to {@code j1} of C. */
