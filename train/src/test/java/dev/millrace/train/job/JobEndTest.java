@@ -117,15 +117,7 @@ class JobEndTest {
   @Test
   void chiefOfAJobOfItsOwnDecides() throws Exception {
     try (SmallCluster cluster = new SmallCluster(1, 2)) {
-      CompletableFuture<JobEnd.Outcome> outcome =
-          CompletableFuture.supplyAsync(
-              () ->
-                  JobEnd.await(
-                      StandardOps.registry(),
-                      cluster.sessionsOfPs(0),
-                      0,
-                      List.of("chief/0", "worker/0"),
-                      Duration.ofSeconds(60)));
+      CompletableFuture<JobEnd.Outcome> outcome = end(cluster, "chief/0", "worker/0");
       lastWord(cluster, 0, "worker/0", null);
       // Worker 0 is not the chief: the job goes on, however that one ended.
       assertThrows(TimeoutException.class, () -> outcome.get(300, TimeUnit.MILLISECONDS));
@@ -145,15 +137,7 @@ class JobEndTest {
   @Test
   void whoHasLeftIsNotWaitedForUntilItIsBack() throws Exception {
     try (SmallCluster cluster = new SmallCluster(1, 2)) {
-      CompletableFuture<JobEnd.Outcome> outcome =
-          CompletableFuture.supplyAsync(
-              () ->
-                  JobEnd.await(
-                      StandardOps.registry(),
-                      cluster.sessionsOfPs(0),
-                      0,
-                      List.of("worker/0", "worker/1", "worker/2"),
-                      Duration.ofSeconds(60)));
+      CompletableFuture<JobEnd.Outcome> outcome = end(cluster, "worker/0", "worker/1", "worker/2");
       // The chief, too, may leave and come back: that is not the end.
       for (String word :
           List.of(
@@ -169,6 +153,18 @@ class JobEndTest {
       put(cluster, "worker/1 ok");
       assertEquals(0, outcome.get(30, TimeUnit.SECONDS).exitCode());
     }
+  }
+
+  /** What the parameter server hears of the end of a job of these tasks. */
+  private static CompletableFuture<JobEnd.Outcome> end(SmallCluster cluster, String... tasks) {
+    return CompletableFuture.supplyAsync(
+        () ->
+            JobEnd.await(
+                StandardOps.registry(),
+                cluster.sessionsOfPs(0),
+                0,
+                List.of(tasks),
+                Duration.ofSeconds(60)));
   }
 
   /** Puts a word into the queue, as whatever program may do. */
