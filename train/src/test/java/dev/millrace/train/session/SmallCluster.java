@@ -2,16 +2,13 @@ package dev.millrace.train.session;
 
 import dev.millrace.cluster.ClusterSession;
 import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.Server;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.train.ReplicaDeviceSetter;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -20,13 +17,15 @@ import java.util.function.UnaryOperator;
 /** Parameter servers and workers in this process, talking over loopback. */
 public final class SmallCluster implements AutoCloseable {
   private final int psTasks;
+  private final HeldPorts held;
   private final ClusterSpec spec;
   private final List<Server> servers = new ArrayList<>();
   private final List<Server> workers = new ArrayList<>();
 
   public SmallCluster(int psTasks, int workerTasks) {
     this.psTasks = psTasks;
-    List<String> ports = freePorts(psTasks + workerTasks);
+    this.held = HeldPorts.take(psTasks + workerTasks);
+    List<String> ports = held.addresses();
     spec =
         ClusterSpec.of(
             Map.of(
@@ -37,22 +36,6 @@ public final class SmallCluster implements AutoCloseable {
       if (task.job().equals("worker")) {
         workers.add(server);
       }
-    }
-  }
-
-  private static List<String> freePorts(int n) {
-    List<ServerSocket> open = new ArrayList<>();
-    try {
-      for (int i = 0; i < n; i++) {
-        open.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
-      }
-      List<String> addresses = open.stream().map(s -> "localhost:" + s.getLocalPort()).toList();
-      for (ServerSocket s : open) {
-        s.close();
-      }
-      return addresses;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 
@@ -91,5 +74,6 @@ public final class SmallCluster implements AutoCloseable {
   @Override
   public void close() {
     servers.reversed().forEach(Server::close);
+    held.close();
   }
 }
