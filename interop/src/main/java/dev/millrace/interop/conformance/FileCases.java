@@ -24,6 +24,9 @@ public final class FileCases extends CaseTable {
     reader("WholeFileReader", Map.of(), textFiles());
     reader("IdentityReader", Map.of(), List.of("one", "two", "three", "four", "five", "six"));
     missingFile();
+    matchingFiles();
+    vocabularies();
+    remappedMatrix();
   }
 
   private void save() {
@@ -116,6 +119,112 @@ public final class FileCases extends CaseTable {
     g.add("close", "QueueCloseV2", Map.of(), "queue");
     g.add("read", "ReaderReadV2", Map.of(), "reader", "queue");
     s.run("put").run("close").fails(Code.NOT_FOUND, "read").fails(Code.OUT_OF_RANGE, "read");
+  }
+
+  private void matchingFiles() {
+    Scenario s = scenario("MatchingFiles");
+    GraphWriter g = s.graph();
+    Path folder = Path.of(textFiles().getFirst()).getParent();
+    int i = 0;
+    g.constant("noPattern", Tensor.vector(new String[0]));
+    g.add("matchNone", "MatchingFiles", Map.of(), "noPattern");
+    s.fetch("matchNone");
+    for (String pattern : List.of("text*", "text[12]", "t?xt0", "none*", "none/*", "**", "text1")) {
+      g.constant("pattern" + i, Tensor.scalar(folder.resolve(pattern).toString()));
+      g.add("match" + i, "MatchingFiles", Map.of(), "pattern" + i);
+      s.fetch("match" + i++);
+    }
+    g.constant(
+        "both",
+        Tensor.vector(folder.resolve("text2").toString(), folder.resolve("text[01]").toString()));
+    g.add("matchBoth", "MatchingFiles", Map.of(), "both");
+    s.fetch("matchBoth");
+  }
+
+  private void vocabularies() {
+    Scenario s = scenario("GenerateVocabRemapping");
+    GraphWriter g = s.graph();
+    List<String> files = vocabularyFiles();
+    for (int i = 0; i < files.size(); i++) {
+      g.constant("file" + i, Tensor.scalar(files.get(i)));
+    }
+    g.add(
+        "emptyLine",
+        "GenerateVocabRemapping",
+        Map.of("new_vocab_offset", 0, "num_new_vocab", 1),
+        "file0",
+        "file2");
+    s.fails(Code.INVALID_ARGUMENT, "emptyLine");
+    remapping(s, "same", Map.of("new_vocab_offset", 0, "num_new_vocab", 5), "file0", "file0");
+    remapping(s, "other", Map.of("new_vocab_offset", 0, "num_new_vocab", 3), "file1", "file0");
+    remapping(s, "offset", Map.of("new_vocab_offset", 2, "num_new_vocab", 2), "file0", "file0");
+    Map<String, Object> shortened =
+        Map.of("new_vocab_offset", 0, "num_new_vocab", 5, "old_vocab_size", 2);
+    remapping(s, "shortened", shortened, "file0", "file0");
+    Map<String, Object> tooLong = Map.of("new_vocab_offset", 1, "num_new_vocab", 3);
+    g.add("tooLong", "GenerateVocabRemapping", tooLong, "file1", "file0");
+    s.fails(Code.INVALID_ARGUMENT, "tooLong");
+  }
+
+  private static List<String> vocabularyFiles() {
+    Path folder = TextCases.folder();
+    try {
+      Files.writeString(folder.resolve("words0"), "head\none\ntwo\nthree\nfour");
+      Files.writeString(folder.resolve("words1"), "four\nfive\nhead\n");
+      Files.writeString(folder.resolve("words2"), "head\n\nseven\n");
+    } catch (IOException e) {
+      throw MillraceException.of(e);
+    }
+    return names(folder, "words");
+  }
+
+  private static void remapping(
+      Scenario s, String name, Map<String, Object> attrs, String newFile, String oldFile) {
+    s.graph().add(name, "GenerateVocabRemapping", attrs, newFile, oldFile);
+    s.fetch(name + ":0", name + ":1");
+  }
+
+  private void remappedMatrix() {
+    Scenario s = scenario("LoadAndRemapMatrix");
+    GraphWriter g = s.graph();
+    g.constant("path", Tensor.scalar(TextCases.folder().resolve("matrix").toString()));
+    g.constant("name", Tensor.scalar("w"));
+    g.constant("names", Tensor.vector("w"));
+    g.constant("slices", Tensor.vector(""));
+    g.constant("w", floats(5, 3));
+    g.add("save", "SaveV2", Map.of(), "path", "names", "slices", "w");
+    s.run("save");
+    g.constant("none", Tensor.vector(new long[0]));
+    g.constant("noValues", Tensor.vector(new float[0]));
+    g.constant("rows", Tensor.vector(4L, 0L, -1L, 2L));
+    g.constant("columns", Tensor.vector(1L, -1L));
+    g.constant("rowValues", Tensor.vector(7f, 8f, 9f));
+    g.constant("values", Tensor.vector(7f, 8f, 9f, 10f, 11f));
+    g.constant("reversed", Tensor.vector(4L, 3L, 2L, 1L, 0L));
+    g.constant("twice", Tensor.vector(1L, 1L));
+    for (int max : List.of(-1, 2)) {
+      matrix(g, "reverse" + max, 5, 3, max, "reversed", "none", "noValues");
+      matrix(g, "someRows" + max, 4, 3, max, "rows", "none", "rowValues");
+      matrix(g, "someOfBoth" + max, 4, 2, max, "rows", "columns", "values");
+      s.fetch("reverse" + max, "someRows" + max, "someOfBoth" + max);
+    }
+    matrix(g, "doubled", 2, 3, -1, "twice", "none", "noValues");
+    s.fails(Code.UNIMPLEMENTED, "doubled");
+    matrix(g, "tooFew", 4, 2, -1, "rows", "columns", "rowValues");
+    s.fails(Code.INVALID_ARGUMENT, "tooFew");
+  }
+
+  private static void matrix(
+      GraphWriter g, String name, int rows, int columns, int max, String... remappings) {
+    g.add(
+        name,
+        "LoadAndRemapMatrix",
+        Map.of("num_rows", rows, "num_cols", columns, "max_rows_in_memory", max),
+        "path",
+        "name",
+        remappings[0],
+        remappings[1],
+        remappings[2]);
   }
 
   private static List<String> recordFiles() {

@@ -27,6 +27,10 @@ public final class MathCases extends CaseTable {
     addN();
     clip();
     ranges();
+    for (DType dtype : Kernels.types("Bucketize", "T")) {
+      op("Bucketize", any(dtype, 4, 5)).with("boundaries", List.of(-1f, 0f, 0.5f, 0.5f, 2f));
+    }
+    op("Bucketize", floats(3)).with("boundaries", List.of(1f, 0f)).fails(Code.INVALID_ARGUMENT);
     for (DType dtype : Kernels.types("L2Loss", "T")) {
       op("L2Loss", any(dtype, 5, 7)).slack(2);
     }

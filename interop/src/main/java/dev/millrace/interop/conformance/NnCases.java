@@ -68,8 +68,10 @@ public final class NnCases extends CaseTable {
   private void sparseCrossEntropy() {
     String op = "SparseSoftmaxCrossEntropyWithLogits";
     for (DType dtype : Kernels.types(op, "T")) {
-      op(op, any(dtype, 5, 10), values.between(DType.INT64, 0, 10, 5)).noGradient().slack(4);
-      op(op, any(dtype, 5, 10), values.between(DType.INT32, 0, 10, 5)).noGradient().slack(4);
+      // TensorFlow takes the logarithm of a half near 1 in half itself, Millrace in float.
+      double slack = dtype.bytes() == 2 ? 32 : 4;
+      op(op, any(dtype, 5, 10), values.between(DType.INT64, 0, 10, 5)).noGradient().slack(slack);
+      op(op, any(dtype, 5, 10), values.between(DType.INT32, 0, 10, 5)).noGradient().slack(slack);
     }
     op(op, doubles(3, 4), ints(3, 0, 1)).unchecked(1).slack(4);
     op(op, floats(100, 10), values.between(DType.INT64, 0, 10, 100)).noGradient().slack(4);

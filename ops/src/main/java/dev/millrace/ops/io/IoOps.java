@@ -15,7 +15,12 @@ public final class IoOps {
               RegexFullMatch.ALL,
               WholeFiles.ALL,
               ParseExample.ALL,
-              List.of(StringJoin.OP, DecodeRaw.OP))
+              List.of(
+                  StringJoin.OP,
+                  DecodeRaw.OP,
+                  FilePattern.MATCHING_FILES,
+                  VocabRemapping.OP,
+                  RemappedMatrix.OP))
           .flatMap(List::stream)
           .toList();
 

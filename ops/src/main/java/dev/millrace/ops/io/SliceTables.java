@@ -13,11 +13,8 @@ import dev.millrace.storage.SliceTableWriter;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -106,24 +103,9 @@ public final class SliceTables {
     c.output(0, part.isPresent() ? reader.read(name, part.get()) : reader.read(name));
   }
 
-  /** The files a pattern matches, in order; wildcards are those of the last part of the path. */
   private static List<Path> files(Path pattern) {
-    String name = pattern.getFileName() == null ? "" : pattern.getFileName().toString();
-    List<Path> files = new ArrayList<>();
-    if (!name.matches(".*[*?\\[].*")) {
-      if (Files.isRegularFile(pattern)) {
-        files.add(pattern);
-      }
-    } else {
-      Path folder = pattern.toAbsolutePath().getParent();
-      String glob = name.replace("{", "\\{").replace("}", "\\}");
-      try (DirectoryStream<Path> found = Files.newDirectoryStream(folder, glob)) {
-        found.forEach(files::add);
-      } catch (IOException e) {
-        files.clear();
-      }
-      files.sort(null);
-    }
+    List<Path> files = FilePattern.matches(pattern);
+    files.removeIf(file -> !Files.isRegularFile(file));
     if (files.isEmpty()) {
       throw new MillraceException(
           Code.NOT_FOUND, "Failed to find any matching files for " + pattern + ".");

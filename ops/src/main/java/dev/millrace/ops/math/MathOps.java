@@ -20,6 +20,7 @@ public final class MathOps {
                   BatchMatMul.V1,
                   Cast.OP,
                   Cast.HOST,
+                  Bucketize.OP,
                   ClipByValue.OP,
                   Cumulative.SUM,
                   Cumulative.PROD,
