@@ -110,6 +110,12 @@ public final class Variable implements Resources.Resource {
     changing(Variable::put, newValue);
   }
 
+  /** Like {@link #assign}, for a value that must have the shape of the one there is, if any. */
+  public void assignSameShape(Tensor newValue) {
+    checkType(newValue);
+    changing(Variable::putSameShape, newValue);
+  }
+
   /** Gives the variable a value in memory of its own, leaving earlier readers theirs. */
   public void assignCopied(Tensor newValue) {
     checkType(newValue);
@@ -129,6 +135,16 @@ public final class Variable implements Resources.Resource {
   /** Like {@link #updateCopied}, for changes too small to copy the whole value each time. */
   public void updateRows(Consumer<Tensor> change) {
     changing(Variable::changeRows, change);
+  }
+
+  /** Has reads share the value again instead of copying it, until the next {@link #updateRows}. */
+  public void shareWithReaders() {
+    lock.writeLock().lock();
+    try {
+      copiedOnRead = false;
+    } finally {
+      lock.writeLock().unlock();
+    }
   }
 
   @Override
@@ -189,6 +205,16 @@ public final class Variable implements Resources.Resource {
     } else {
       replace(t.copyCounted());
     }
+  }
+
+  private void putSameShape(Tensor t) {
+    if (value != null && !value.shape().equals(t.shape())) {
+      throw MillraceException.invalid(
+          "Assign requires shapes of both tensors to match. lhs shape= %s rhs shape= %s (variable"
+              + " '%s')",
+          value.shape(), t.shape(), name);
+    }
+    put(t);
   }
 
   private void putCopied(Tensor t) {

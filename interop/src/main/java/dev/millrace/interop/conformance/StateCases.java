@@ -59,7 +59,14 @@ public final class StateCases extends CaseTable {
     g.add("shape", "VariableShape", Map.of(), v);
     g.add("shape64", "VariableShape", Map.of("out_type", DType.INT64), v);
     g.add("destroy", "DestroyResourceOp", Map.of(), v);
-    s.fetch("is").run("init").fetch("is", "read", "shape", "shape64").run("add").fetch("read");
+    g.add("share", "DisableCopyOnRead", Map.of(), v);
+    s.fails(Code.FAILED_PRECONDITION, "share");
+    s.fetch("is")
+        .run("init")
+        .run("share")
+        .fetch("is", "read", "shape", "shape64")
+        .run("add")
+        .fetch("read");
     s.run("sub").run("sub").fetch("read").run("destroy").fetch("is");
     s.fails(Code.FAILED_PRECONDITION, "read").run("destroy").run("init").fetch("read");
   }

@@ -50,7 +50,11 @@ public final class Assign {
             "Assign requires shapes of both tensors to match. lhs shape= %s rhs shape= %s",
             declared, value.shape());
       }
-      v.assign(value);
+      if (validate) {
+        v.assignSameShape(value);
+      } else {
+        v.assign(value);
+      }
       c.forward(0, 0);
     };
   }

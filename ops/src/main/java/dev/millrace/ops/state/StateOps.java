@@ -11,6 +11,7 @@ public final class StateOps {
               List.of(VariableV2.OP, VariableV2.V1, VariableV2.IS_INITIALIZED, Assign.OP),
               List.of(VarHandle.OP, VarHandle.IS_INITIALIZED, ReadVariable.OP, AssignVariable.OP),
               List.of(ResourceGather.OP, VariableShape.OP, DestroyResource.OP),
+              List.of(DisableCopyOnRead.OP),
               AssignAdd.ALL,
               Scatter.ALL,
               CountUpTo.ALL,

@@ -3,13 +3,16 @@ package dev.millrace.ops.state;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Variable;
 import dev.millrace.ops.TinySession;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -30,6 +33,58 @@ class VariableLifeTest {
     Node strict = scope.node(DestroyResource.OP).input(v).attr("ignore_lookup_error", false).add();
     MillraceException e = assertThrows(MillraceException.class, () -> session.run(strict));
     assertEquals(Code.NOT_FOUND, e.code());
+  }
+
+  @Test
+  void whatHasAShapeKeepsIt() {
+    Scope shared = scope.withName("shared");
+    Output two = VariableV2.of(shared, DType.FLOAT, Shape.of(2));
+    Output three =
+        scope
+            .node(VariableV2.OP)
+            .attr("shape", Shape.of(3))
+            .attr("dtype", DType.FLOAT)
+            .attr("shared_name", two.node().name())
+            .add()
+            .output();
+    session.run(Assign.of(scope, two, session.constant(Tensor.vector(1f, 2f))));
+    Output value = session.constant(Tensor.vector(1f, 2f, 3f));
+    MillraceException e =
+        assertThrows(MillraceException.class, () -> session.run(Assign.of(scope, three, value)));
+    assertEquals(Code.INVALID_ARGUMENT, e.code());
+    assertTrue(
+        e.getMessage()
+            .contains(
+                "Assign requires shapes of both tensors to match. lhs shape= [2] rhs shape= [3]"),
+        e.getMessage());
+    assertArrayEquals(new float[] {1, 2}, session.fetch(two).toFloats());
+    session.run(
+        scope.node(Assign.OP).input(three).input(value).attr("validate_shape", false).add());
+    assertArrayEquals(new float[] {1, 2, 3}, session.fetch(three).toFloats());
+  }
+
+  @Test
+  void readersShareAgainWhatRowsWereChangedIn() {
+    Output v = VarHandle.of(scope, DType.FLOAT, Shape.of(2));
+    Node share = scope.node(DisableCopyOnRead.OP).input(v).add();
+    assertEquals(
+        Code.FAILED_PRECONDITION,
+        assertThrows(MillraceException.class, () -> session.run(share)).code());
+    session.run(AssignVariable.of(scope, v, session.constant(Tensor.vector(1f, 2f))));
+    Variable variable = session.resources().find("", v.node().name(), Variable.class);
+    variable.updateRows(t -> t.setDouble(0, 5));
+    Tensor copied = variable.read();
+    session.run(share);
+    try (Tensor first = variable.read();
+        Tensor second = variable.read()) {
+      assertEquals(first.data().address(), second.data().address());
+      assertNotEquals(copied.data().address(), first.data().address());
+      variable.updateRows(t -> t.setDouble(1, 7));
+      assertArrayEquals(new float[] {5, 2}, first.toFloats());
+    }
+    copied.release();
+    assertArrayEquals(
+        new float[] {5, 7}, session.fetch(ReadVariable.of(scope, v, DType.FLOAT)).toFloats());
   }
 
   @Test
