@@ -205,7 +205,8 @@ public final class Queue implements Resources.Resource {
     @Override
     protected Progress advance() {
       int before = taken.size();
-      while (taken.size() < wanted && elements.available(closed) > 0) {
+      int limit = Math.min(wanted, before + elements.available(missing(), closed));
+      while (taken.size() < limit) {
         Tensor[] element = elements.take();
         bytes -= bytes(element);
         taken.add(element);
@@ -223,6 +224,11 @@ public final class Queue implements Resources.Resource {
         return Progress.DONE;
       }
       return taken.size() > before ? Progress.SOME : Progress.NONE;
+    }
+
+    /** How many to wait for: more than it holds are never there at once. */
+    private int missing() {
+      return Math.min(wanted - taken.size(), spec.capacity());
     }
 
     @Override

@@ -24,8 +24,8 @@ interface QueueOrder {
   /** Takes elements back that were taken last, in the order in which they were. */
   void putBack(List<Tensor[]> taken);
 
-  /** How many may be taken now. */
-  default int available(boolean closed) {
+  /** How many may be taken now by somebody who wants this many more. */
+  default int available(int wanted, boolean closed) {
     return size();
   }
 
@@ -88,7 +88,7 @@ interface QueueOrder {
     }
 
     @Override
-    public int available(boolean closed) {
+    public int available(int wanted, boolean closed) {
       return closed ? size() : Math.max(0, size() - keptBack);
     }
   }
@@ -116,6 +116,12 @@ interface QueueOrder {
     @Override
     public Tensor[] take() {
       return entries.remove().element();
+    }
+
+    /** All or nothing: taken as they come, they would be out of order. */
+    @Override
+    public int available(int wanted, boolean closed) {
+      return closed || size() >= wanted ? size() : 0;
     }
 
     @Override

@@ -40,9 +40,18 @@ record QueueSpec(
 
   /** Complains if a node that shares the queue declares another one. */
   void checkSame(QueueSpec other) {
-    if (!equals(other)) {
+    checkSame("type", kind, other.kind);
+    checkSame("capacity", capacity, other.capacity);
+    checkSame("component types", types, other.types);
+    checkSame("component shapes", shapes, other.shapes);
+    checkSame("capacity in bytes", capacityBytes, other.capacityBytes);
+  }
+
+  private void checkSame(String what, Object has, Object wanted) {
+    if (!has.equals(wanted)) {
       throw MillraceException.invalid(
-          "Shared queue '%s' was made as %s, but is now asked for as %s.", name, this, other);
+          "Shared queue '%s' has %s %s, but the requested %s is %s.",
+          name, what, has, what, wanted);
     }
   }
 
@@ -57,7 +66,7 @@ record QueueSpec(
   /** Complains unless this is an element. */
   void checkElement(Tensor[] element) {
     for (int i = 0; i < element.length && !shapes.isEmpty(); i++) {
-      checkShape(i, element[i].shape());
+      checkShape(i, shapes.get(i), element[i].shape());
     }
   }
 
@@ -79,17 +88,17 @@ record QueueSpec(
       }
       n = s.dim(0);
       if (!shapes.isEmpty()) {
-        checkShape(i, s.slice(1, s.rank()));
+        checkShape(i, Shape.of(n).concat(shapes.get(i)), s);
       }
     }
     return n;
   }
 
-  private void checkShape(int i, Shape found) {
-    if (!shapes.get(i).isCompatibleWith(found)) {
+  private void checkShape(int i, Shape declared, Shape found) {
+    if (!declared.isCompatibleWith(found)) {
       throw MillraceException.invalid(
-          "%s '%s': shape mismatch in tuple component %d. Expected %s, got %s.",
-          kind, name, i, shapes.get(i), found);
+          "%s '%s': Shape mismatch in tuple component %d. Expected %s, got %s.",
+          kind, name, i, declared, found);
     }
   }
 

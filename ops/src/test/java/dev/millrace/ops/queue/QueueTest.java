@@ -214,7 +214,39 @@ class QueueTest {
     session.run(put(q, 5));
     assertEquals(5, session.fetch(take(same).output()).longValue());
     Output different = other.attr("capacity", 11).add().output();
-    fails(Code.INVALID_ARGUMENT, "was made as", () -> session.run(take(different)));
+    fails(
+        Code.INVALID_ARGUMENT,
+        "has capacity 10, but the requested capacity is 11",
+        () -> session.run(take(different)));
+  }
+
+  @Test
+  void manyOfAPriorityQueueLeaveInOrder() {
+    Output q =
+        scope.node("PriorityQueueV2").attr("shapes", List.of()).attr("capacity", 3).add().output();
+    TinySession.Pending three = session.start(takeMany(q, 3)).awaitStarted();
+    session.run(put(q, 3));
+    session.run(put(q, 1));
+    assertFalse(three.isDone());
+    session.run(put(q, 2));
+    assertArrayEquals(new long[] {1, 2, 3}, three.get()[0].toLongs());
+    // More than it can hold do not wait for ever: a full queue gives what it has.
+    TinySession.Pending four = session.start(takeMany(q, 4)).awaitStarted();
+    session.run(putMany(q, 9, 8, 7, 6));
+    assertArrayEquals(new long[] {7, 8, 9, 6}, four.get()[0].toLongs());
+  }
+
+  @Test
+  void aMismatchNamesTheShapes() {
+    Output q = QueueHandles.fifo(scope.withName("shaped"), LONG, List.of(Shape.of(2)), 10);
+    fails(
+        Code.INVALID_ARGUMENT,
+        "Shape mismatch in tuple component 0. Expected [2], got []",
+        () -> session.run(put(q, 1)));
+    fails(
+        Code.INVALID_ARGUMENT,
+        "Shape mismatch in tuple component 0. Expected [3,2], got [3]",
+        () -> session.run(putMany(q, 1, 2, 3)));
   }
 
   @Test
