@@ -74,37 +74,69 @@ final class SparseAccumulator extends GradientAccumulator {
     counts = Arrays.copyOf(mergedCounts, n);
   }
 
-  /** Complains unless rows and indices belong together and to the declared shape. */
+  /**
+   * Complains unless rows and indices belong together and to the declared shape, which may leave
+   * out the last dimensions.
+   */
   private void check(Tensor at, Tensor rows, Shape whole) {
-    if (at.shape().rank() != 1 || rows.shape().rank() < 1 || rows.shape().dim(0) != at.elements()) {
-      throw MillraceException.invalid(
-          "%s '%s': indices must be a vector, and values have a row for each; they are %s and %s.",
-          kind(), spec().name(), at.shape(), rows.shape());
+    if (at.shape().rank() != 1) {
+      throw refused("Input indices should be vector but received shape: %s", at.shape());
     }
-    // TensorFlow's synchronous training declares a scalar and means any shape.
-    Shape declared = spec().shape().isScalar() ? Shape.unknown() : spec().shape();
-    Shape found = (whole == null ? Shape.of(-1) : whole.slice(0, 1)).concat(rowOf(rows));
-    Shape summed = values == null ? declared : Shape.of(-1).concat(rowOf(values));
-    if (!declared.isCompatibleWith(found)
-        || !summed.isCompatibleWith(found)
-        || (whole != null && !whole.equals(found))) {
-      throw MillraceException.invalid(
-          "%s '%s': Shape mismatch: expected %s, got values of %s for a tensor of %s.",
-          kind(),
-          spec().name(),
-          declared,
-          rows.shape(),
-          whole == null ? "unknown shape" : "shape " + whole);
+    Shape found = rows.shape();
+    if (found.isScalar()) {
+      throw refused("Values cannot be 0-dimensional.");
     }
-    long limit = found.mergeWith(declared).dim(0);
+    if (found.dim(0) != at.elements()) {
+      throw refused("Expected %d non-empty input values, got %d", at.elements(), found.dim(0));
+    }
+    Shape declared = spec().shape().hasRank() ? spec().shape() : Shape.scalar();
+    if (whole != null) {
+      checkDims("shape", declared, whole, 0);
+    }
+    Shape most = declared.isScalar() && whole != null ? whole : declared;
+    long limit = most.isScalar() ? Shape.UNKNOWN : most.dim(0);
     for (long i = 0; i < at.elements(); i++) {
       long k = at.longAt(i);
-      if (k < 0 || (limit >= 0 && k >= limit)) {
-        throw MillraceException.invalid(
-            "%s '%s': index %d at offset %d is not a row of shape %s.",
-            kind(), spec().name(), k, i, found.mergeWith(declared));
+      if (k < 0) {
+        throw refused("Shape mismatch: index of slice %d is negative: index %d", i, k);
+      }
+      if (limit >= 0 && k >= limit) {
+        throw refused(
+            "Shape mismatch: index of slice %d exceeded limits of shape; index is %d exceeded %d",
+            i, k, limit);
       }
     }
+    if (values == null) {
+      checkDims("values", declared, found, 1);
+    } else if (values.shape().rank() != found.rank()) {
+      throw refused(
+          "Shape mismatch: expected values rank %d, got %d", values.shape().rank(), found.rank());
+    } else {
+      checkDims("values", values.shape(), found, 1);
+    }
+    if (whole != null && !whole.isScalar() && !whole.slice(1, whole.rank()).equals(rowOf(rows))) {
+      throw refused("Shape mismatch: values of %s are no rows of shape %s", found, whole);
+    }
+  }
+
+  /** Complains unless {@code found} begins with the dimensions wanted, from {@code first} on. */
+  private void checkDims(String what, Shape wanted, Shape found, int first) {
+    if (wanted.rank() > found.rank()) {
+      throw refused(
+          "Shape mismatch: expected %s rank at least %d, got %d",
+          what, wanted.rank(), found.rank());
+    }
+    for (int i = first; i < wanted.rank(); i++) {
+      if (wanted.dim(i) >= 0 && wanted.dim(i) != found.dim(i)) {
+        throw refused(
+            "Shape mismatch: expected %s dim %d to be %d, got %d",
+            what, i, wanted.dim(i), found.dim(i));
+      }
+    }
+  }
+
+  private MillraceException refused(String why, Object... args) {
+    return MillraceException.invalid("%s '%s': %s", kind(), spec().name(), why.formatted(args));
   }
 
   private static Shape rowOf(Tensor rows) {
@@ -112,7 +144,7 @@ final class SparseAccumulator extends GradientAccumulator {
   }
 
   private static Shape dims(Tensor t) {
-    if (t.shape().rank() != 1 || t.elements() < 1) {
+    if (t.shape().rank() != 1) {
       throw MillraceException.invalid(
           "The gradient's shape must be a vector of dimensions; it is %s.", t);
     }

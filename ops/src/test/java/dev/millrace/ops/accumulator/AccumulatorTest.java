@@ -204,7 +204,8 @@ class AccumulatorTest {
   void rowsMustBelongToTheDeclaredShape() {
     Output a = rows(Shape.of(6, 2));
     refused(
-        "index 7", () -> session.run(applyRows(a, 0, new long[] {7}, new float[] {1, 1}, 6, 2)));
+        "index is 7 exceeded 6",
+        () -> session.run(applyRows(a, 0, new long[] {7}, new float[] {1, 1}, 6, 2)));
     refused("index -1", () -> session.run(applyRows(a, 0, new long[] {-1}, new float[] {1, 1})));
     refused(
         "Shape mismatch",
@@ -213,6 +214,50 @@ class AccumulatorTest {
         "Shape mismatch",
         () -> session.run(applyRows(a, 0, new long[] {1}, new float[] {1, 1}, 7, 2)));
     assertEquals(0, count(a));
+  }
+
+  @Test
+  void theDeclaredShapeMayLeaveOutTheLastDimensions() {
+    Output a = rows(Shape.of(2));
+    session.run(applyRows(a, 0, new long[] {1}, new float[] {1, 2, 3}));
+    refused(
+        "expected values dim 1 to be 3, got 2",
+        () -> session.run(applyRows(a, 0, new long[] {1}, new float[] {1, 2})));
+    Tensor[] taken = takeRows(a, 1);
+    assertArrayEquals(new float[] {1, 2, 3}, taken[1].toFloats());
+    assertArrayEquals(new long[] {2, 3}, taken[2].toLongs());
+    Output deep = rows(Shape.of(2, 3, -1));
+    refused(
+        "expected values rank at least 3, got 2",
+        () -> session.run(applyRows(deep, 0, new long[] {1}, new float[] {1, 2, 3})));
+    refused(
+        "expected shape rank at least 3, got 2",
+        () -> session.run(applyRows(deep, 0, new long[] {1}, new float[] {1, 2, 3}, 2, 3)));
+  }
+
+  @Test
+  void rowsAndIndicesMustMatch() {
+    Output a = rows(Shape.unknown());
+    Tensor one = Tensor.vector(1L);
+    refused(
+        "Input indices should be vector but received shape: []", apply(a, Tensor.scalar(1L), one));
+    refused("Values cannot be 0-dimensional.", apply(a, one, Tensor.scalar(1L)));
+    refused("Expected 1 non-empty input values, got 2", apply(a, one, Tensor.vector(1L, 2L)));
+  }
+
+  private Runnable apply(Output a, Tensor at, Tensor values) {
+    Tensor rows = Tensor.allocate(DType.FLOAT, values.shape());
+    Node node =
+        scope
+            .node("SparseAccumulatorApplyGradient")
+            .input(a)
+            .input(session.constant(Tensor.scalar(0L)))
+            .input(session.constant(at))
+            .input(session.constant(rows))
+            .input(session.constant(Tensor.vector(new long[0])))
+            .attr("has_known_shape", false)
+            .add();
+    return () -> session.run(node);
   }
 
   @Test
