@@ -15,6 +15,7 @@ public final class TensorArrayCases extends CaseTable {
     writeAndRead();
     scatterAndGather();
     splitAndConcat();
+    gradientOfSplit();
     gradient();
     dynamicSize();
     unwritten();
@@ -105,6 +106,26 @@ public final class TensorArrayCases extends CaseTable {
       Map<String, Tensor> feeds = Map.of("x:0", floats(6, 2), "lengths:0", Tensor.vector(l));
       s.step(feeds, Code.INVALID_ARGUMENT, "w");
     }
+  }
+
+  /** What goes back through a split is as long as the tensor that was split. */
+  private void gradientOfSplit() {
+    Scenario s = scenario("TensorArrayGradV3 of an array that has grown since the split");
+    GraphWriter g = s.graph();
+    g.placeholder("x", DType.FLOAT, Shape.of(6));
+    g.placeholder("more", DType.FLOAT, Shape.of(2));
+    g.constant("lengths", Tensor.vector(1L, 3L, 2L));
+    array(g, "a", DType.FLOAT, 3, Map.of("dynamic_size", true));
+    g.add("w", "TensorArraySplitV3", Map.of(), "a", "x", "lengths", "a:1");
+    write(g, "w3", "w", 3, "more");
+    g.add("whole", "TensorArrayConcatV3", Map.of("dtype", DType.FLOAT), "a", "w3");
+    g.add("g", "TensorArrayGradV3", Map.of("source", "gradients"), "a", "w3");
+    g.constant("all", Tensor.vector(1L, 3L, 2L, 2L));
+    g.placeholder("dy", DType.FLOAT, Shape.of(8));
+    g.add("back", "TensorArraySplitV3", Map.of(), "g", "dy", "all", "g:1");
+    g.add("dx", "TensorArrayConcatV3", Map.of("dtype", DType.FLOAT), "g", "back");
+    Map<String, Tensor> feeds = Map.of("x:0", floats(6), "more:0", floats(2), "dy:0", floats(8));
+    s.fetch(feeds, "whole:0", "whole:1").fetch(feeds, "dx:0", "dx:1");
   }
 
   /** Several writes to an array of gradients add up; what was not written is zero. */

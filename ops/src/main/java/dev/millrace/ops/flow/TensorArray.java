@@ -43,6 +43,9 @@ final class TensorArray implements Resources.Resource {
   private Shape elementShape;
   private boolean isDynamic;
 
+  /** How many elements a split has written; -1 if there was none. */
+  private int split = -1;
+
   TensorArray(String name, Kind kind, int size) {
     this.name = name;
     this.kind = kind;
@@ -66,6 +69,7 @@ final class TensorArray implements Resources.Resource {
     for (int i = 0; i < elements.size(); i++) {
       g.elements.get(i).shape = elements.get(i).shape;
     }
+    g.split = split;
     return g;
   }
 
@@ -76,6 +80,19 @@ final class TensorArray implements Resources.Resource {
 
   synchronized int size() {
     return elements.size();
+  }
+
+  /** Notes that a tensor was split into this many elements; there may be others beside them. */
+  synchronized void splitInto(int n) {
+    split = kind.isGradient ? split : n;
+  }
+
+  /**
+   * How many elements make up the whole: of gradients only those that belong to the tensor that was
+   * split.
+   */
+  synchronized int concatSize() {
+    return kind.isGradient && split >= 0 ? split : elements.size();
   }
 
   synchronized boolean isDynamic() {

@@ -319,6 +319,7 @@ final class TensorArrayOps {
       part(value, start * row, part, t -> array.write(at, t));
       start += lengths.longAt(i);
     }
+    array.splitInto((int) lengths.elements());
     c.forward(0, 3);
   }
 
@@ -363,7 +364,7 @@ final class TensorArrayOps {
 
   private static void concat(KernelContext c) {
     TensorArray array = typed(c);
-    int n = array.size();
+    int n = array.concatSize();
     Tensor[] parts = new Tensor[n];
     try {
       Tensor lengths = c.allocate(1, Shape.of(n));
