@@ -182,6 +182,11 @@ public final class ConvolutionCases extends CaseTable {
       }
     }
     List<Integer> two = List.of(1, 2, 2, 1);
+    op("MaxPool", distinct(DType.FLOAT, 2, 2, 3, 6))
+        .with("ksize", List.of(1, 1, 1, 3))
+        .with("strides", List.of(1, 1, 1, 3))
+        .with("padding", "SAME")
+        .noGradient();
     for (DType dtype : Kernels.types("MaxPool", "T")) {
       op("MaxPool", distinct(dtype, 1, 4, 4, 2))
           .with("ksize", two)

@@ -165,9 +165,12 @@ public final class Pool {
     if (c.node().stringAttr("data_format").equals("NCHW_VECT_C")) {
       return List.of(Shape.unknownOfRank(5));
     }
+    Shape images = c.inputOfRank(0, 4);
+    if (DepthPool.isMeantBy(c.node())) {
+      return List.of(DepthPool.of(c.node()).output(images));
+    }
     ImageWindow w = ImageWindow.of(c.node());
     long[] size = size(c.node(), w);
-    Shape images = c.inputOfRank(0, 4);
     w.requireFit(images, size[w.rowAxis()], size[w.columnAxis()]);
     return List.of(output(w, size, images));
   }
@@ -232,6 +235,9 @@ public final class Pool {
 
   private static Kernel max(Node node) {
     Supported.types(node, "T", DType.REAL);
+    if (DepthPool.isMeantBy(node)) {
+      return DepthPool.of(node)::max;
+    }
     Plan plan = Plan.of(node);
     return c -> {
       Tensor x = c.input(0);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.NodeBuilder;
@@ -51,6 +52,33 @@ class ImageOpsTest {
     Output x = image(1, 2, 3, 4);
     assertArrayEquals(new float[] {4321, 402, 43, 4}, run(Convolution.of(s, x, filter, 1, "SAME")));
     assertArrayEquals(new float[] {4321}, run(Convolution.of(s, x, filter, 1, "VALID")));
+  }
+
+  private Node depthPool(long[] size, long[] strides) {
+    float[] v = {1, 5, 2, 3, 4, 9, 7, 8};
+    return s.node("MaxPool")
+        .input(Const.of(s, Tensor.of(Shape.of(1, 1, 2, 4), v)))
+        .attr("ksize", size)
+        .attr("strides", strides)
+        .attr("padding", "SAME")
+        .add();
+  }
+
+  @Test
+  void aWindowMayLieOverChannels() {
+    Output pooled = depthPool(new long[] {1, 1, 1, 2}, new long[] {1, 1, 1, 2}).output();
+    assertEquals(Shape.of(1, 1, 2, 2), pooled.shape());
+    assertArrayEquals(new float[] {5, 3, 9, 8}, run(pooled));
+    assertUnimplemented("exactly one of", new long[] {1, 2, 2, 2}, new long[] {1, 1, 1, 2});
+    assertUnimplemented(
+        "depth window to equal the depth stride", new long[] {1, 1, 1, 2}, new long[] {1, 1, 1, 1});
+    assertUnimplemented("evenly divide", new long[] {1, 1, 1, 3}, new long[] {1, 1, 1, 3});
+  }
+
+  private void assertUnimplemented(String why, long[] size, long[] strides) {
+    MillraceException e = assertThrows(MillraceException.class, () -> depthPool(size, strides));
+    assertEquals(Code.UNIMPLEMENTED, e.code());
+    assertTrue(e.getMessage().contains(why), e.getMessage());
   }
 
   @Test

@@ -116,4 +116,14 @@ class NnOpsTest {
         assertThrows(MillraceException.class, () -> BiasAdd.OP.kernelFor(y.node()));
     assertTrue(e.getMessage().contains("no kernel for complex64"), e.getMessage());
   }
+
+  /** The slope is rounded to the type first: 0.2 is a little less there. */
+  @Test
+  void leakyReluOfHalvesHasASlopeOfHalves() {
+    Tensor x = Tensor.allocate(DType.HALF, Shape.of(2));
+    x.setDouble(0, -3);
+    x.setDouble(1, -7);
+    Tensor y = run(LeakyRelu.of(scope, Const.of(scope, x), 0.2f))[0];
+    assertArrayEquals(new double[] {-0.599609375, -1.3994140625}, y.toDoubles());
+  }
 }

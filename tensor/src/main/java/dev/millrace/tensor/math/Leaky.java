@@ -5,6 +5,7 @@ import static dev.millrace.tensor.math.Formula.Y;
 import static dev.millrace.tensor.math.Formula.choose;
 import static dev.millrace.tensor.math.Formula.parameter;
 
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import jdk.incubator.vector.VectorOperators;
 
@@ -42,7 +43,10 @@ public final class Leaky {
           Cast.run(operands[i], wide[i]);
         }
       }
-      run(recipe, slope, wide);
+      // The slope is a number of the tensors' type before it is multiplied with.
+      Tensor narrow = Tensor.allocate(out.dtype(), Shape.scalar());
+      narrow.setDouble(0, slope);
+      run(recipe, narrow.doubleAt(0), wide);
       Cast.run(wide[wide.length - 1], out);
     } finally {
       for (Tensor t : wide) {
