@@ -5,8 +5,10 @@ import dev.millrace.base.MillraceException;
 import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 
 /** What can go wrong with a file, as errors a caller can act on. */
@@ -28,9 +30,17 @@ public final class Failures {
       case NoSuchFileException _ -> Code.NOT_FOUND;
       case AccessDeniedException _ -> Code.PERMISSION_DENIED;
       case ClosedByInterruptException _ -> Code.CANCELLED;
+      case FileSystemException f when isNoDirectory(f) -> Code.FAILED_PRECONDITION;
       default ->
           isDiskFull(e) ? Code.RESOURCE_EXHAUSTED : isDiskBroken(e) ? Code.DATA_LOSS : Code.UNKNOWN;
     };
+  }
+
+  /** A file is where a folder should be. */
+  private static boolean isNoDirectory(FileSystemException e) {
+    return e instanceof FileAlreadyExistsException
+        || e instanceof NotDirectoryException
+        || (e.getReason() != null && e.getReason().contains("Not a directory"));
   }
 
   /** The disk cannot give back, or take, what it should: as good as damaged. */
@@ -50,6 +60,7 @@ public final class Failures {
       case NoSuchFileException _ -> "no such file or directory";
       case AccessDeniedException _ -> "permission denied";
       case ClosedByInterruptException _ -> "interrupted";
+      case FileAlreadyExistsException _ -> "a file is in its place";
       case FileSystemException f when f.getReason() != null -> f.getReason();
       default -> e.getMessage() == null ? e.toString() : e.getMessage();
     };

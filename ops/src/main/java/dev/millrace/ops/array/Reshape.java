@@ -110,11 +110,12 @@ public final class Reshape {
     }
     if (result.elements() != in.elements()) {
       throw MillraceException.invalid(
-          "a tensor of shape %s with %d elements cannot be reshaped to %s%s.",
-          in,
+          "Input to reshape is a tensor with %d values, but the requested shape %s: it is %s, and"
+              + " the tensor's is %s.",
           in.elements(),
+          open < 0 ? "has " + wanted.elements() : "requires a multiple of " + known,
           wanted,
-          open < 0 ? ", which has " + wanted.elements() : ": " + known + " does not divide that");
+          in);
     }
     return result;
   }
@@ -127,7 +128,8 @@ public final class Reshape {
       Shape in = c.input(0).shape();
       Shape s = known != null ? result.of(in, in) : resolve(in, dims(c.input(1)));
       if (!s.isKnown()) {
-        throw MillraceException.invalid("only one dimension of the shape may be -1: %s.", s);
+        throw MillraceException.invalid(
+            "Only one input size may be -1; the requested shape is %s.", s);
       }
       c.output(0, c.input(0).reshaped(s));
     };

@@ -128,8 +128,9 @@ public final class Checkpoints {
         DType stored = reader.dtype(name);
         if (stored != types.get(i)) {
           throw MillraceException.invalid(
-              "RestoreV2 '%s': tensor '%s' is %s in checkpoint '%s', but %s was asked for.",
-              c.node().name(), name, stored, c.input(0).stringAt(0), types.get(i));
+              "RestoreV2 '%s': tensor_name = %s; expected dtype %s does not equal original dtype %s"
+                  + " in checkpoint '%s'.",
+              c.node().name(), name, types.get(i), stored, c.input(0).stringAt(0));
         }
         Optional<ShapeAndSlice> part = ShapeAndSlice.parse(c.input(2).stringAt(i));
         c.output(i, part.isPresent() ? reader.read(name, part.get()) : reader.read(name));

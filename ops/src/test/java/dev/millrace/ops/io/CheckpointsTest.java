@@ -17,6 +17,7 @@ import dev.millrace.ops.state.VariableV2;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -118,11 +119,29 @@ class CheckpointsTest {
     assertTrue(missing.getMessage().contains("Key v not found in checkpoint"));
     MillraceException type = fails("model", "w", DType.DOUBLE);
     assertEquals(Code.INVALID_ARGUMENT, type.code());
+    assertTrue(
+        type.getMessage().contains("expected dtype double does not equal original dtype float"));
     assertEquals(Code.NOT_FOUND, fails("other", "w", DType.FLOAT).code());
     MillraceException remote =
         assertThrows(MillraceException.class, () -> FileNames.path("gs://bucket/model"));
     assertEquals(Code.UNIMPLEMENTED, remote.code());
     assertEquals(Path.of("/a/b"), FileNames.path("file:///a/b"));
+  }
+
+  @Test
+  void aFileHoldsNoCheckpoints() throws IOException {
+    Files.writeString(dir.resolve("file"), "no folder");
+    for (String below : List.of("file/model", "file/folder/model")) {
+      Node save =
+          Checkpoints.save(
+              scope,
+              prefix(below),
+              strings("w"),
+              strings(""),
+              List.of(session.constant(Tensor.scalar(1f))));
+      MillraceException e = assertThrows(MillraceException.class, () -> session.run(save));
+      assertEquals(Code.FAILED_PRECONDITION, e.code(), e.getMessage());
+    }
   }
 
   private MillraceException fails(String model, String name, DType type) {
