@@ -26,7 +26,7 @@ record CheckpointDamage(Path prefix, int tensors, List<String> damage) {
       for (String name : reader.names()) {
         tensors++;
         try {
-          reader.read(name).release();
+          reader.verify(name);
         } catch (MillraceException e) {
           damage.add(e.getMessage());
         }

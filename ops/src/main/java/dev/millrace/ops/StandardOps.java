@@ -45,7 +45,7 @@ public final class StandardOps {
 
   /** Groups of ops that are run as one. */
   private static final List<Fusion> FUSIONS =
-      Stream.of(NnOps.FUSIONS, TrainOps.FUSIONS).flatMap(List::stream).toList();
+      Stream.of(IoOps.FUSIONS, NnOps.FUSIONS, TrainOps.FUSIONS).flatMap(List::stream).toList();
 
   private static final OpRegistry REGISTRY = OpRegistry.of(ALL).withFusions(FUSIONS);
 

@@ -19,11 +19,8 @@ import java.util.zip.CRC32C;
  * nothing behind.
  */
 public final class AtomicFile implements AutoCloseable {
-  /** Large writes go to the system in pieces of this size, straight from the caller's memory. */
-  private static final int CHUNK_BYTES = 1 << 20;
-
-  /** Anything shorter is gathered. */
-  private static final int GATHER_BYTES = 128 << 10;
+  /** What is written is gathered here and goes to the system in pieces of this size. */
+  private static final int GATHER_BYTES = 256 << 10;
 
   private final Path target;
   private final Path temporary;
@@ -72,20 +69,21 @@ public final class AtomicFile implements AutoCloseable {
     gathered.put(bytes);
   }
 
-  /** Appends all of {@code memory}, of any size, and continues {@code crc} over it. */
+  /**
+   * Appends all of {@code memory}, of any size, and continues {@code crc} over what was written,
+   * even if somebody changes the memory meanwhile.
+   */
   void write(MemorySegment memory, CRC32C crc) {
-    if (memory.byteSize() <= GATHER_BYTES / 2) {
-      Checksum.update(crc, memory);
-      write(memory.asByteBuffer());
-      return;
-    }
-    drain();
-    // Piece by piece, so that the system finds in the cache what the checksum brought there.
-    for (long at = 0; at < memory.byteSize(); at += CHUNK_BYTES) {
-      long n = Math.min(CHUNK_BYTES, memory.byteSize() - at);
-      ByteBuffer piece = memory.asSlice(at, n).asByteBuffer();
-      crc.update(piece.duplicate());
-      writeThrough(piece);
+    for (long at = 0; at < memory.byteSize(); ) {
+      if (!gathered.hasRemaining()) {
+        drain();
+      }
+      int start = gathered.position();
+      int n = (int) Math.min(gathered.remaining(), memory.byteSize() - at);
+      gathered.put(memory.asSlice(at, n).asByteBuffer());
+      // Of the copy: the memory itself may be another by now.
+      crc.update(gathered.slice(start, n));
+      at += n;
     }
     position += memory.byteSize();
   }

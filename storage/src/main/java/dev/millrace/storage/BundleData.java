@@ -96,8 +96,41 @@ final class BundleData implements AutoCloseable {
     } catch (IOException e) {
       throw Failures.io("Cannot read", file(entry.getShardId()), e);
     }
+    checkSum(name, entry, crc);
+  }
+
+  /** Reads a piece, which has been checked, and compares it with its checksum. */
+  void verify(String name, BundleEntryProto entry, DType dtype, Shape shape) {
+    CRC32C crc = new CRC32C();
+    FileChannel channel = channel(name, entry.getShardId());
+    try {
+      if (dtype.isPlain()) {
+        readThrough(name, channel, entry, crc);
+      } else {
+        strings(name, channel, entry, (int) shape.elements(), crc);
+      }
+    } catch (IOException e) {
+      throw Failures.io("Cannot read", file(entry.getShardId()), e);
+    }
+    checkSum(name, entry, crc);
+  }
+
+  private void checkSum(String name, BundleEntryProto entry, CRC32C crc) {
     if (Checksum.masked(crc) != entry.getCrc32C()) {
       throw damage(name, entry, "does not match its checksum");
+    }
+  }
+
+  private void readThrough(String name, FileChannel channel, BundleEntryProto entry, CRC32C crc)
+      throws IOException {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment chunk = arena.allocate(Math.min(CHUNK_BYTES, entry.getSize()));
+      for (long at = 0; at < entry.getSize(); at += CHUNK_BYTES) {
+        long n = Math.min(CHUNK_BYTES, entry.getSize() - at);
+        ByteBuffer bytes = chunk.asSlice(0, n).asByteBuffer();
+        fill(name, channel, entry, at, bytes);
+        crc.update(bytes);
+      }
     }
   }
 
@@ -155,18 +188,23 @@ final class BundleData implements AutoCloseable {
       Tensor out,
       CRC32C crc)
       throws IOException {
-    Object[] strings =
-        StringEncoding.read(
-            channel,
-            entry.getOffset(),
-            entry.getSize(),
-            count,
-            crc,
-            problem -> damage(name, entry, problem));
+    Object[] strings = strings(name, channel, entry, count, crc);
     while (runs.next()) {
       System.arraycopy(
           strings, (int) runs.from(), out.objects(), (int) runs.to(), (int) runs.length());
     }
+  }
+
+  private Object[] strings(
+      String name, FileChannel channel, BundleEntryProto entry, int count, CRC32C crc)
+      throws IOException {
+    return StringEncoding.read(
+        channel,
+        entry.getOffset(),
+        entry.getSize(),
+        count,
+        crc,
+        problem -> damage(name, entry, problem));
   }
 
   private void fill(

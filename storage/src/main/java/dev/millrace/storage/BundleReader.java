@@ -86,7 +86,35 @@ public final class BundleReader implements AutoCloseable {
     return read(name, entry, full, part.slice());
   }
 
+  /**
+   * Reads all that is stored of a tensor, keeping nothing of it, and fails if it is not what was
+   * written.
+   */
+  public void verify(String name) {
+    BundleEntryProto entry = entry(name);
+    Shape full = shapeOf(name, entry);
+    for (Piece piece : wholePieces(name, entry, full, TensorSlice.whole(full.rank()))) {
+      data.verify(name, piece.entry(), dtypeOf(name, entry), piece.slice().shapeIn(full));
+    }
+  }
+
   private Tensor read(String name, BundleEntryProto entry, Shape full, TensorSlice wanted) {
+    List<Piece> pieces = wholePieces(name, entry, full, wanted);
+    Tensor out = Tensor.allocateCounted(dtypeOf(name, entry), wanted.shapeIn(full));
+    try {
+      for (Piece piece : pieces) {
+        data.read(name, piece.entry(), piece.slice().shapeIn(full), piece.in(wanted, full), out);
+      }
+    } catch (Throwable t) {
+      out.release();
+      throw t;
+    }
+    return out;
+  }
+
+  /** The stored parts that make up the wanted slice, each as long as it should be. */
+  private List<Piece> wholePieces(
+      String name, BundleEntryProto entry, Shape full, TensorSlice wanted) {
     DType dtype = dtypeOf(name, entry);
     if (!dtype.isPlain() && dtype != DType.STRING) {
       throw unreadable(name, "a " + dtype + " tensor cannot be restored.", null);
@@ -106,16 +134,7 @@ public final class BundleReader implements AutoCloseable {
                   + " saved do not cover it.",
               prefix, found, shape.elements(), wanted, name, entry.getSlicesCount()));
     }
-    Tensor out = Tensor.allocateCounted(dtype, shape);
-    try {
-      for (Piece piece : pieces) {
-        data.read(name, piece.entry(), piece.slice().shapeIn(full), piece.in(wanted, full), out);
-      }
-    } catch (Throwable t) {
-      out.release();
-      throw t;
-    }
-    return out;
+    return pieces;
   }
 
   /** One stored part of a tensor. */

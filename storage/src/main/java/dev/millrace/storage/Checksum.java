@@ -1,6 +1,5 @@
 package dev.millrace.storage;
 
-import java.lang.foreign.MemorySegment;
 import java.util.zip.CRC32C;
 
 /**
@@ -9,9 +8,6 @@ import java.util.zip.CRC32C;
  */
 final class Checksum {
   private static final int MASK_DELTA = 0xA282EAD8;
-
-  /** Longest piece of native memory looked at as one byte buffer. */
-  private static final long VIEW_BYTES = 1L << 30;
 
   private Checksum() {}
 
@@ -32,14 +28,6 @@ final class Checksum {
     CRC32C crc = new CRC32C();
     crc.update(bytes, offset, length);
     return masked(crc);
-  }
-
-  /** Continues {@code crc} over memory of any size. */
-  static void update(CRC32C crc, MemorySegment memory) {
-    for (long at = 0; at < memory.byteSize(); at += VIEW_BYTES) {
-      long n = Math.min(VIEW_BYTES, memory.byteSize() - at);
-      crc.update(memory.asSlice(at, n).asByteBuffer());
-    }
   }
 
   /** Continues {@code crc} over the four bytes of {@code value}, lowest first. */

@@ -13,6 +13,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -88,6 +90,48 @@ class AtomicFileTest {
       try (FileChannel channel = FileChannel.open(target)) {
         MemorySegment mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, size, arena);
         assertEquals(-1, mapped.mismatch(memory));
+      }
+    }
+  }
+
+  @Test
+  void checksumIsOfWhatWasWrittenThoughTheMemoryChanges() throws Exception {
+    int size = 8 << 20;
+    Path target = dir.resolve("f");
+    try (Arena arena = Arena.ofShared()) {
+      MemorySegment memory = arena.allocate(size);
+      AtomicBoolean done = new AtomicBoolean();
+      AtomicInteger rounds = new AtomicInteger();
+      Thread changer =
+          Thread.ofPlatform()
+              .start(
+                  () -> {
+                    while (!done.get()) {
+                      memory.fill((byte) rounds.incrementAndGet());
+                    }
+                  });
+      try {
+        for (int i = 0; i < 20; i++) {
+          int before = rounds.get();
+          CRC32C crc = new CRC32C();
+          try (AtomicFile file = new AtomicFile(target)) {
+            do {
+              crc.reset();
+              long start = file.position();
+              file.write(memory, crc);
+              assertEquals(start + size, file.position());
+            } while (rounds.get() == before);
+            file.seal();
+            file.publish();
+          }
+          byte[] written = Files.readAllBytes(target);
+          CRC32C expected = new CRC32C();
+          expected.update(written, written.length - size, size);
+          assertEquals(expected.getValue(), crc.getValue());
+        }
+      } finally {
+        done.set(true);
+        changer.join();
       }
     }
   }

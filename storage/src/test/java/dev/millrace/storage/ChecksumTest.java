@@ -2,8 +2,6 @@ package dev.millrace.storage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.Random;
 import java.util.zip.CRC32C;
@@ -23,17 +21,6 @@ class ChecksumTest {
     for (int i = 0; i < 1000; i++) {
       int crc = random.nextInt();
       assertEquals(crc, Checksum.unmask(Checksum.mask(crc)));
-    }
-  }
-
-  @Test
-  void nativeMemoryCountsAsItsBytes() {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment memory = arena.allocate(DIGITS.length);
-      memory.copyFrom(MemorySegment.ofArray(DIGITS));
-      CRC32C crc = new CRC32C();
-      Checksum.update(crc, memory);
-      assertEquals(0xE3069283L, crc.getValue());
     }
   }
 

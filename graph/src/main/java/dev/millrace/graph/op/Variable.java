@@ -6,6 +6,9 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BiConsumer;
@@ -23,10 +26,22 @@ import java.util.function.Function;
  * for each of them: from the first {@link #updateRows} on it is {@link #read} that copies, and
  * {@link #examine} that does not.
  *
+ * <p>An optimizer changes a variable and its slots as one. Who must see them agree, as a checkpoint
+ * must, reads them while it {@link #holdAll holds} them all; companions, which have one {@link
+ * #leader}, belong together.
+ *
  * <p>Threading: any thread; changes exclude each other and readers, who take the lock for an
- * instant, or for as long as they examine.
+ * instant, or for as long as they examine or hold. Who takes several locks takes them in {@link
+ * #LOCK_ORDER}.
  */
 public final class Variable implements Resources.Resource {
+  /** The order in which variables are locked of which several are: nobody waits in a circle. */
+  public static final Comparator<Variable> LOCK_ORDER =
+      Comparator.comparing(Variable::name).thenComparing(System::identityHashCode);
+
+  /** Guards changes of who leads whom. */
+  private static final Object COMPANY = new Object();
+
   private final String name;
   private final DType dtype;
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
@@ -37,6 +52,9 @@ public final class Variable implements Resources.Resource {
 
   /** Counts changes, for status and staleness. */
   private long version;
+
+  /** Leads to the leader, of whom it is itself. */
+  private volatile Variable next = this;
 
   public Variable(String name, DType dtype) {
     this.name = name;
@@ -98,6 +116,43 @@ public final class Variable implements Resources.Resource {
     } finally {
       lock.readLock().unlock();
     }
+  }
+
+  /** Does something while none of the variables can change; meanwhile they may only be read. */
+  public static void holdAll(Collection<Variable> variables, Runnable body) {
+    List<Variable> ordered = variables.stream().sorted(LOCK_ORDER).toList();
+    int held = 0;
+    try {
+      for (Variable v : ordered) {
+        v.lock.readLock().lock();
+        held++;
+      }
+      body.run();
+    } finally {
+      while (held > 0) {
+        ordered.get(--held).lock.readLock().unlock();
+      }
+    }
+  }
+
+  /** Notes that the variables are changed as one; to be called before the first such change. */
+  public static void makeCompanions(Variable... variables) {
+    for (Variable v : variables) {
+      if (v.leader() != variables[0].leader()) {
+        synchronized (COMPANY) {
+          v.leader().next = variables[0].leader();
+        }
+      }
+    }
+  }
+
+  /** One of its companions or itself, the same one for all of them while none is added. */
+  public Variable leader() {
+    Variable v = this;
+    while (v.next != v) {
+      v = v.next;
+    }
+    return v;
   }
 
   /**

@@ -4,6 +4,8 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.op.Fusion.Fused;
+import dev.millrace.graph.op.Fusion.Readers;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
@@ -23,18 +25,10 @@ import java.util.Optional;
 
 /** Saves tensors in a checkpoint, restores them, and makes one checkpoint of several. */
 public final class Checkpoints {
-  public static final Op SAVE =
-      Op.define("SaveV2")
-          .attr("dtypes: list(type) >= 1")
-          .input("prefix: string")
-          .input("tensor_names: string")
-          .input("shape_and_slices: string")
-          .input("tensors: dtypes")
-          .stateful()
-          .shape(Shapes.none())
-          .asyncKernel(node -> Background.of(Checkpoints::save))
-          .noGradient("it has no outputs")
-          .build();
+  public static final Op SAVE = save("SaveV2", false);
+
+  /** The same of variables by their handles; no graph has it before it is run. */
+  private static final Op SAVE_VARIABLES = save("_SaveV2Variables", true);
 
   public static final Op RESTORE =
       Op.define("RestoreV2")
@@ -80,6 +74,25 @@ public final class Checkpoints {
 
   private Checkpoints() {}
 
+  private static Op save(String name, boolean handles) {
+    return Op.define(name)
+        .attr("dtypes: list(type) >= 1")
+        .input("prefix: string")
+        .input("tensor_names: string")
+        .input("shape_and_slices: string")
+        .input("tensors: dtypes")
+        .stateful()
+        .shape(Shapes.none())
+        .asyncKernel(node -> Background.of(c -> save(c, handles)))
+        .noGradient("it has no outputs")
+        .build();
+  }
+
+  /** Matches a save of what other nodes read of variables. */
+  static Fused match(Node last, Readers readers) {
+    return last.op() == SAVE ? SavedValues.fuse(last, readers, SAVE_VARIABLES, 3, "dtypes") : null;
+  }
+
   /**
    * Adds a node that saves {@code tensors} under {@code names}. A slice, in TensorFlow's form, says
    * which part of a whole a tensor is; the empty string says that it is the whole.
@@ -100,22 +113,27 @@ public final class Checkpoints {
     return scope.add(MERGE, prefixes, destination);
   }
 
-  private static void save(KernelContext c) {
-    int n = c.inputCount() - 3;
-    checkNames(c, n);
-    try (BundleWriter writer = new BundleWriter(FileNames.at(c, 0))) {
-      for (int i = 0; i < n; i++) {
-        c.cancellation().check();
-        String name = c.input(1).stringAt(i);
-        Tensor tensor = c.input(i + 3);
-        Optional<ShapeAndSlice> part = ShapeAndSlice.parse(c.input(2).stringAt(i));
-        if (part.isPresent()) {
-          writer.add(name, part.get(), tensor);
-        } else {
-          writer.add(name, tensor);
+  private static void save(KernelContext c, boolean handles) {
+    checkNames(c, c.inputCount() - 3);
+    SavedValues values = new SavedValues(c, 3, handles);
+    boolean done = false;
+    while (!done) {
+      try (BundleWriter writer = new BundleWriter(FileNames.at(c, 0))) {
+        done = values.writeTo((tensor, i) -> add(writer, c, i, tensor));
+        if (done) {
+          writer.finish();
         }
       }
-      writer.finish();
+    }
+  }
+
+  private static void add(BundleWriter writer, KernelContext c, int i, Tensor tensor) {
+    String name = c.input(1).stringAt(i);
+    Optional<ShapeAndSlice> part = ShapeAndSlice.parse(c.input(2).stringAt(i));
+    if (part.isPresent()) {
+      writer.add(name, part.get(), tensor);
+    } else {
+      writer.add(name, tensor);
     }
   }
 

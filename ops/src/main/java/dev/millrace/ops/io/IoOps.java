@@ -1,5 +1,6 @@
 package dev.millrace.ops.io;
 
+import dev.millrace.graph.op.Fusion;
 import dev.millrace.graph.op.Op;
 import java.util.List;
 import java.util.stream.Stream;
@@ -23,6 +24,9 @@ public final class IoOps {
                   RemappedMatrix.OP))
           .flatMap(List::stream)
           .toList();
+
+  /** A save that takes variables at one moment. */
+  public static final List<Fusion> FUSIONS = List.of(Checkpoints::match, SliceTables::match);
 
   private IoOps() {}
 }

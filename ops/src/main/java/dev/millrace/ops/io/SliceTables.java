@@ -2,6 +2,9 @@ package dev.millrace.ops.io;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.op.Fusion.Fused;
+import dev.millrace.graph.op.Fusion.Readers;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.ShapeContext;
@@ -20,8 +23,13 @@ import java.util.Optional;
 
 /** Saves tensors in checkpoints of version 1 and restores them: the ops before SaveV2. */
 public final class SliceTables {
-  private static final Op SAVE = save("Save", false);
-  private static final Op SAVE_SLICES = save("SaveSlices", true);
+  private static final Op SAVE = save("Save", false, false);
+  private static final Op SAVE_SLICES = save("SaveSlices", true, false);
+
+  /** The same of variables by their handles; no graph has them before it is run. */
+  private static final Op SAVE_VARIABLES = save("_SaveVariables", false, true);
+
+  private static final Op SAVE_SLICES_VARIABLES = save("_SaveSlicesVariables", true, true);
   private static final Op RESTORE = restore("Restore", false);
   private static final Op RESTORE_SLICE = restore("RestoreSlice", true);
 
@@ -29,7 +37,17 @@ public final class SliceTables {
 
   private SliceTables() {}
 
-  private static Op save(String name, boolean slices) {
+  /** Matches a save of what other nodes read of variables. */
+  static Fused match(Node last, Readers readers) {
+    if (last.op() == SAVE) {
+      return SavedValues.fuse(last, readers, SAVE_VARIABLES, 2, "T");
+    }
+    return last.op() == SAVE_SLICES
+        ? SavedValues.fuse(last, readers, SAVE_SLICES_VARIABLES, 3, "T")
+        : null;
+  }
+
+  private static Op save(String name, boolean slices, boolean handles) {
     Op.Builder op =
         Op.define(name)
             .attr("T: list(type) >= 1")
@@ -41,7 +59,7 @@ public final class SliceTables {
     return op.input("data: T")
         .stateful()
         .shape(Shapes.none())
-        .asyncKernel(node -> Background.of(c -> save(c, slices)))
+        .asyncKernel(node -> Background.of(c -> save(c, slices, handles)))
         .noGradient("it has no outputs")
         .build();
   }
@@ -68,25 +86,32 @@ public final class SliceTables {
         .build();
   }
 
-  private static void save(KernelContext c, boolean slices) {
+  private static void save(KernelContext c, boolean slices, boolean handles) {
     int first = slices ? 3 : 2;
-    int n = c.inputCount() - first;
     for (int i = 1; i < first; i++) {
-      Checkpoints.checkNames(c, i, n);
+      Checkpoints.checkNames(c, i, c.inputCount() - first);
     }
-    SliceTableWriter writer = new SliceTableWriter(FileNames.at(c, 0));
-    for (int i = 0; i < n; i++) {
-      c.cancellation().check();
-      String name = c.input(1).stringAt(i);
-      Optional<ShapeAndSlice> part =
-          slices ? ShapeAndSlice.parse(c.input(2).stringAt(i)) : Optional.empty();
-      if (part.isPresent()) {
-        writer.add(name, part.get(), c.input(first + i));
-      } else {
-        writer.add(name, c.input(first + i));
+    SavedValues values = new SavedValues(c, first, handles);
+    boolean done = false;
+    while (!done) {
+      SliceTableWriter writer = new SliceTableWriter(FileNames.at(c, 0));
+      done = values.writeTo((tensor, i) -> add(writer, c, i, slices, tensor));
+      if (done) {
+        writer.finish();
       }
     }
-    writer.finish();
+  }
+
+  private static void add(
+      SliceTableWriter writer, KernelContext c, int i, boolean slices, Tensor tensor) {
+    String name = c.input(1).stringAt(i);
+    Optional<ShapeAndSlice> part =
+        slices ? ShapeAndSlice.parse(c.input(2).stringAt(i)) : Optional.empty();
+    if (part.isPresent()) {
+      writer.add(name, part.get(), tensor);
+    } else {
+      writer.add(name, tensor);
+    }
   }
 
   private static void restore(KernelContext c, DType type, boolean slice) {

@@ -148,8 +148,7 @@ public enum VariableKind {
 
   /**
    * Changes several variables as one, or some {@code rows} of each; the change gets their values in
-   * the order given. They are locked in the order of their names, so that changes to the same ones
-   * never wait in a circle.
+   * the order given. From then on they are companions.
    */
   public final void updateAll(Variable[] variables, boolean rows, Consumer<Tensor[]> change) {
     if (variables.length == 1) {
@@ -161,12 +160,10 @@ public enum VariableKind {
       }
       return;
     }
+    Variable.makeCompanions(variables);
     Integer[] order = new Integer[variables.length];
     Arrays.setAll(order, i -> i);
-    Arrays.sort(
-        order,
-        Comparator.<Integer, String>comparing(i -> variables[i].name())
-            .thenComparing(i -> System.identityHashCode(variables[i])));
+    Arrays.sort(order, Comparator.comparing(i -> variables[i], Variable.LOCK_ORDER));
     Tensor[] values = new Tensor[variables.length];
     Runnable next = () -> change.accept(values);
     for (int k = order.length - 1; k >= 0; k--) {

@@ -155,16 +155,19 @@ final class UpdateFamily {
       for (int i = 0; i < vars.length; i++) {
         vars[i] = form.kind.at(c, i, type);
       }
+      // Read before the variables are locked: they may themselves be variables.
+      Tensor gradient = c.input(grad);
+      Tensor rows = form.sparse ? c.input(grad + 1) : null;
       form.kind.updateAll(
           vars,
           form.sparse,
           state -> {
             checkState(c, state);
             if (form.sparse) {
-              SparseRows.apply(c, update, state, c.input(grad), c.input(grad + 1));
+              SparseRows.apply(c, update, state, gradient, rows);
             } else {
-              checkGradient(c, state[0], c.input(grad));
-              update.apply(state, c.input(grad));
+              checkGradient(c, state[0], gradient);
+              update.apply(state, gradient);
             }
           });
       form.kind.done(c);

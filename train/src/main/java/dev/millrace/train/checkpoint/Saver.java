@@ -26,9 +26,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Saves variables to checkpoints and restores them. The files are TensorFlow's, and so are the
- * nodes it adds to the graph. When {@link #save} returns, the checkpoint is on disk, complete and
- * checksummed, and the folder's state file names it; at any moment before, a crash leaves the
- * checkpoints that were there.
+ * nodes it adds to the graph. When {@link #save} returns, the checkpoint is on disk and complete,
+ * has been read back and agrees with its checksums, and the folder's state file names it; at any
+ * moment before, a crash leaves the checkpoints that were there. Steps may go on meanwhile: a
+ * variable and what an optimizer keeps for it are saved as they were at one moment.
  *
  * <p>Threading: one save or restore at a time.
  */
@@ -107,6 +108,7 @@ public final class Saver {
     retention.recover(base.getParent(), now);
     runSave(session, target);
     try {
+      verify(target);
       check.accept(session);
     } catch (RuntimeException e) {
       CheckpointFolder.delete(target);
@@ -117,6 +119,25 @@ public final class Saver {
     }
     retention.saved(target, now);
     return target;
+  }
+
+  /** Reads back what the tasks say they have saved. */
+  private static void verify(Path target) {
+    try (BundleReader reader = new BundleReader(target)) {
+      reader.names().forEach(reader::verify);
+    } catch (MillraceException e) {
+      String hint =
+          e.code() == Code.NOT_FOUND
+              ? " (does this task see the folder that the others save to?)"
+              : "";
+      throw e.withMessage(
+          "Checkpoint "
+              + target
+              + " was saved but cannot be read back, so it does not count"
+              + hint
+              + ": "
+              + e.getMessage());
+    }
   }
 
   /** The graph, encoded again only when it has grown. */

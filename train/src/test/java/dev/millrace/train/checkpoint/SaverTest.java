@@ -9,10 +9,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.runtime.LocalSession;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.Session;
 import dev.millrace.runtime.SessionOptions;
 import dev.millrace.storage.BundleReader;
 import dev.millrace.storage.CheckpointStateFile;
@@ -24,6 +28,7 @@ import dev.millrace.train.variable.VariableScope;
 import dev.millrace.train.variable.Variables;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -229,11 +234,49 @@ class SaverTest {
     }
   }
 
-  private static void flip(Path file) throws IOException {
+  @Test
+  void checkpointThatDoesNotReadBackIsNotNamed() throws IOException {
+    try (Model m = new Model()) {
+      m.saver.save(m.session, folder.resolve("m"), 1L);
+      Session onBadDisk =
+          new Session() {
+            @Override
+            public List<Tensor> run(
+                Map<Output, Tensor> feeds,
+                List<Output> fetches,
+                List<Node> targets,
+                RunOptions options) {
+              List<Tensor> fetched = m.session.run(feeds, fetches, targets, options);
+              flip(folder.resolve("m-2.data-00000-of-00001"));
+              return fetched;
+            }
+
+            @Override
+            public Callable makeCallable(
+                List<Output> feeds, List<Output> fetches, List<Node> targets) {
+              return m.session.makeCallable(feeds, fetches, targets);
+            }
+
+            @Override
+            public void close() {}
+          };
+      MillraceException e =
+          assertThrows(
+              MillraceException.class, () -> m.saver.save(onBadDisk, folder.resolve("m"), 2L));
+      assertEquals(Code.DATA_LOSS, e.code());
+      assertTrue(e.getMessage().contains("m-2 was saved but cannot be read back"), e.getMessage());
+      assertEquals(List.of(folder.resolve("m-1")), CheckpointFolder.newestFirst(folder));
+      assertTrue(files().stream().noneMatch(f -> f.startsWith("m-2")), files().toString());
+    }
+  }
+
+  private static void flip(Path file) {
     try (RandomAccessFile f = new RandomAccessFile(file.toFile(), "rw")) {
       int b = f.read();
       f.seek(0);
       f.write(b ^ 1);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
