@@ -379,9 +379,16 @@ public final class MasterSession {
     return id;
   }
 
-  /** Goes on with a partial run; the results are the caller's to release. */
+  /**
+   * Goes on with a partial run, all of which ends with {@code cancellation}; the results are the
+   * caller's to release.
+   */
   public List<Tensor> runPartial(
-      String id, List<String> feedNames, List<Tensor> feeds, List<String> fetches) {
+      String id,
+      List<String> feedNames,
+      List<Tensor> feeds,
+      List<String> fetches,
+      Cancellation cancellation) {
     checkOpen();
     PartialRun run = partialRuns.get(id);
     if (run == null) {
@@ -389,9 +396,12 @@ public final class MasterSession {
           "Must run PartialRunSetup before performing partial runs; there is no partial run '%s'.",
           id);
     }
+    Cancellation.Registration onCancel =
+        cancellation.onCancel(() -> run.cancellation().cancel(cancellation.cause()));
     try {
       return run.run(feedNames, feeds, fetches);
     } finally {
+      onCancel.close();
       if (run.isOver()) {
         partialRuns.remove(id);
         running.remove(run.cancellation());

@@ -34,7 +34,6 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
 import io.grpc.ServerServiceDefinition;
-import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
@@ -146,7 +145,7 @@ public final class MasterEndpoint {
   /** May wait for tasks for long, but not for longer than the client does. */
   private void createSession(
       CreateSessionRequest r, StreamObserver<CreateSessionResponse> observer) {
-    Cancellation cancellation = cancelledWith(observer);
+    Cancellation cancellation = endingWithCall();
     CreateSessionResponse response;
     try {
       response = createSession(r, cancellation);
@@ -170,6 +169,11 @@ public final class MasterEndpoint {
             SessionSettings.of(c, r.getTarget()),
             cancellation);
     leases.open(s.handle(), Connections.current());
+    if (cancellation.isCancelled()) {
+      // Nobody will learn its handle.
+      close(s.handle());
+      cancellation.check();
+    }
     return CreateSessionResponse.newBuilder().setSessionHandle(s.handle()).build();
   }
 
@@ -206,16 +210,19 @@ public final class MasterEndpoint {
     return b.build();
   }
 
-  private static Cancellation cancelledWith(StreamObserver<?> observer) {
-    Cancellation c = new Cancellation();
-    ((ServerCallStreamObserver<?>) observer)
-        .setOnCancelHandler(
-            () -> c.cancel(new MillraceException(Code.CANCELLED, "The client has gone.")));
-    return c;
+  /** Ends what the call being served asks for when its client does not wait for it any more. */
+  private static Cancellation endingWithCall() {
+    return CallEnd.cancellation(
+        code ->
+            new MillraceException(
+                code,
+                code == Code.DEADLINE_EXCEEDED
+                    ? "The deadline of the client's call has passed."
+                    : "The client has cancelled its call or is gone."));
   }
 
   private void runStep(RunStepRequest r, StreamObserver<RunStepResponse> observer) {
-    Cancellation cancellation = cancelledWith(observer);
+    Cancellation cancellation = endingWithCall();
     RunStepResponse response;
     List<Tensor> feeds = new ArrayList<>();
     List<Tensor> results = List.of();
@@ -240,7 +247,11 @@ public final class MasterEndpoint {
                   traced ? d -> addTo(metadata, d) : null,
                   cancellation)
               : session.runPartial(
-                  r.getPartialRunHandle(), names, feeds, List.copyOf(r.getFetchList()));
+                  r.getPartialRunHandle(),
+                  names,
+                  feeds,
+                  List.copyOf(r.getFetchList()),
+                  cancellation);
       RunStepResponse.Builder b = RunStepResponse.newBuilder().setMetadata(metadata);
       for (int i = 0; i < results.size(); i++) {
         b.addTensor(
@@ -294,7 +305,7 @@ public final class MasterEndpoint {
   }
 
   private void runCallable(RunCallableRequest r, StreamObserver<RunCallableResponse> observer) {
-    Cancellation cancellation = cancelledWith(observer);
+    Cancellation cancellation = endingWithCall();
     List<Tensor> feeds = new ArrayList<>();
     List<Tensor> results = List.of();
     RunCallableResponse response;

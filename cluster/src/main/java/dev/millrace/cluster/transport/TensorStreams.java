@@ -1,6 +1,7 @@
 package dev.millrace.cluster.transport;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.collective.peers.LocalTcp;
@@ -17,12 +18,14 @@ import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.channel.ChannelPromise;
 import io.grpc.netty.shaded.io.netty.channel.unix.UnixChannel;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Exception;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2FrameListener;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2FrameListenerDecorator;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Headers;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Settings;
+import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Stream;
 import io.grpc.netty.shaded.io.netty.util.AsciiString;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -40,8 +43,11 @@ import java.util.Map;
 final class TensorStreams extends Http2FrameListenerDecorator {
   /** The worker's side of RecvTensor. */
   interface Source {
-    /** Has {@code receiver} given the tensor when it is there; must not block. */
-    void serve(RecvTensorRequest request, Rendezvous.Receiver receiver);
+    /**
+     * Has {@code receiver} given the tensor when it is there, unless the cancellation says that
+     * nobody waits for it any more; must not block.
+     */
+    void serve(RecvTensorRequest request, Rendezvous.Receiver receiver, Cancellation cancellation);
   }
 
   private static final AsciiString PATH =
@@ -49,6 +55,8 @@ final class TensorStreams extends Http2FrameListenerDecorator {
   private static final AsciiString POST = AsciiString.of("POST");
   private static final AsciiString CONTENT_TYPE = AsciiString.of("content-type");
   private static final AsciiString GRPC = AsciiString.of("application/grpc");
+  private static final MillraceException GONE =
+      new MillraceException(Code.CANCELLED, "The call is over.").asDerived();
   private static final int PIECE_BYTES = 4 << 20;
   private static final int LONGEST_REQUEST = 64 << 10;
 
@@ -59,6 +67,9 @@ final class TensorStreams extends Http2FrameListenerDecorator {
   /** What has come of the requests that are not complete yet, by stream. */
   private final Map<Integer, ByteArrayOutputStream> requests = new HashMap<>();
 
+  /** What ends the requests that are being served, by stream. */
+  private final Map<Integer, Cancellation> served = new HashMap<>();
+
   private final StalledReader stalls = new StalledReader();
 
   private TensorStreams(
@@ -67,6 +78,15 @@ final class TensorStreams extends Http2FrameListenerDecorator {
     this.handler = handler;
     this.encoder = handler.encoder();
     this.source = source;
+    handler
+        .connection()
+        .addListener(
+            new Http2ConnectionAdapter() {
+              @Override
+              public void onStreamClosed(Http2Stream stream) {
+                closed(stream.id());
+              }
+            });
   }
 
   /** Connections without encryption, on which {@code source} answers RecvTensor. */
@@ -175,11 +195,13 @@ final class TensorStreams extends Http2FrameListenerDecorator {
     return n + padding;
   }
 
-  @Override
-  public void onRstStreamRead(ChannelHandlerContext ctx, int stream, long code)
-      throws Http2Exception {
+  /** A stream is over, be it answered, reset by the peer, or gone with the connection. */
+  private void closed(int stream) {
     requests.remove(stream);
-    super.onRstStreamRead(ctx, stream, code);
+    Cancellation c = served.remove(stream);
+    if (c != null) {
+      c.cancel(GONE);
+    }
   }
 
   private void ended(ChannelHandlerContext ctx, int stream) {
@@ -191,6 +213,8 @@ final class TensorStreams extends Http2FrameListenerDecorator {
       fail(ctx, stream, e);
       return;
     }
+    Cancellation cancellation = new Cancellation();
+    served.put(stream, cancellation);
     source.serve(
         request,
         new Rendezvous.Receiver() {
@@ -203,7 +227,8 @@ final class TensorStreams extends Http2FrameListenerDecorator {
           public void failed(MillraceException cause) {
             onLoop(ctx, () -> fail(ctx, stream, cause));
           }
-        });
+        },
+        cancellation);
   }
 
   private static RecvTensorRequest parse(byte[] bytes) {

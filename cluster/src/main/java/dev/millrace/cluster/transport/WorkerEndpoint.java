@@ -187,15 +187,13 @@ public final class WorkerEndpoint {
   }
 
   private void runGraph(RunGraphRequest r, StreamObserver<RunGraphResponse> observer) {
-    Cancellation cancellation = new Cancellation();
-    ((ServerCallStreamObserver<RunGraphResponse>) observer)
-        .setOnCancelHandler(
-            () ->
-                cancellation.cancel(
-                    new MillraceException(
-                            Code.ABORTED,
-                            "Step " + r.getStepId() + " cancelled.  Cancelling rendezvous.")
-                        .asDerived()));
+    Cancellation cancellation =
+        CallEnd.cancellation(
+            code ->
+                new MillraceException(
+                        Code.ABORTED,
+                        "Step " + r.getStepId() + " cancelled.  Cancelling rendezvous.")
+                    .asDerived());
     RunGraphResponse response;
     Map<String, Tensor> feeds = new LinkedHashMap<>();
     try {
@@ -231,7 +229,7 @@ public final class WorkerEndpoint {
     } catch (Throwable t) {
       MillraceException e = MillraceException.of(t);
       if (!r.getStoreErrorsInResponseBody()) {
-        forgetIfGone(observer, r.getStepId());
+        forgetIfGone(r.getStepId());
         observer.onError(Errors.encode(e));
         return;
       }
@@ -243,15 +241,15 @@ public final class WorkerEndpoint {
     } finally {
       feeds.values().forEach(Tensor::release);
     }
-    if (!forgetIfGone(observer, r.getStepId())) {
+    if (!forgetIfGone(r.getStepId())) {
       observer.onNext(response);
       observer.onCompleted();
     }
   }
 
   /** Forgets a step that its master has cancelled or left: then no CleanupGraph comes. */
-  private boolean forgetIfGone(StreamObserver<RunGraphResponse> observer, long stepId) {
-    boolean gone = ((ServerCallStreamObserver<RunGraphResponse>) observer).isCancelled();
+  private boolean forgetIfGone(long stepId) {
+    boolean gone = CallEnd.isGone();
     if (gone) {
       worker.cleanupStep(stepId);
     }
@@ -259,7 +257,7 @@ public final class WorkerEndpoint {
   }
 
   /** Serves RecvTensor, which does not come by gRPC's calls. */
-  void recvTensor(RecvTensorRequest r, Rendezvous.Receiver receiver) {
+  void recvTensor(RecvTensorRequest r, Rendezvous.Receiver receiver, Cancellation cancellation) {
     Rendezvous.Key key;
     try {
       seen.check("RecvTensor", r.getRequestId());
@@ -268,6 +266,6 @@ public final class WorkerEndpoint {
       receiver.failed(e);
       return;
     }
-    worker.serveTensor(r.getStepId(), key, receiver);
+    worker.serveTensor(r.getStepId(), key, receiver, cancellation);
   }
 }

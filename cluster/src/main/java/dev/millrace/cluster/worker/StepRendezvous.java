@@ -42,10 +42,21 @@ final class StepRendezvous implements Rendezvous {
   private final Buffers buffers = new Buffers();
   private final Cancellation fetches = new Cancellation();
   private final Set<Outlet> used = ConcurrentHashMap.newKeySet();
-  private final long createdNanos = System.nanoTime();
+
+  /** When it came to be, or last ran here. */
+  private volatile long usedNanos = System.nanoTime();
 
   /** Parts of the step that run on this task now. */
   private volatile boolean running;
+
+  /** Whether the step's master has asked this task to run a part of it. */
+  private boolean begun;
+
+  /** Calls that are about to put something here. */
+  private int users;
+
+  /** Peers that wait here for what the step sends, and have come before it began. */
+  private int early;
 
   StepRendezvous(long stepId, Membership member, TaskCollectives collectives) {
     this.stepId = stepId;
@@ -79,12 +90,57 @@ final class StepRendezvous implements Rendezvous {
   }
 
   void setRunning(boolean r) {
+    usedNanos = System.nanoTime();
     running = r;
   }
 
-  /** Whether it has been here for so long without running that whoever began it must be gone. */
-  boolean isAbandoned(long nanos) {
-    return !running && System.nanoTime() - createdNanos > nanos;
+  /**
+   * Whether it has been here for so long without running that whoever began it must be gone.
+   *
+   * @param earlyNanos how long it may wait for its master's first word
+   */
+  boolean isAbandoned(long nanos, long earlyNanos) {
+    return !running && System.nanoTime() - usedNanos > (hasBegun() ? nanos : earlyNanos);
+  }
+
+  private synchronized boolean hasBegun() {
+    return begun;
+  }
+
+  /** The step has begun, or will not begin any more. Returns how many have waited for that. */
+  synchronized int begin() {
+    int waited = early;
+    begun = true;
+    early = 0;
+    return waited;
+  }
+
+  /** Counts a peer that waits here before the step has begun; false if it has. */
+  synchronized boolean waitsEarly() {
+    early += begun ? 0 : 1;
+    return !begun;
+  }
+
+  /** Takes such a peer back; false if the step has begun meanwhile. */
+  synchronized boolean waitsNoMore() {
+    early -= begun ? 0 : 1;
+    return !begun;
+  }
+
+  /** A call is about to put something here. */
+  synchronized void enter() {
+    users++;
+  }
+
+  /** It has done so. Returns whether there may be nothing to keep this for. */
+  synchronized boolean leave() {
+    users--;
+    return users == 0 && !begun;
+  }
+
+  /** Whether nobody has asked for the step, is about to, or waits. */
+  synchronized boolean isUnused() {
+    return users == 0 && !begun && isEmpty();
   }
 
   private static String taskOf(String device) {

@@ -36,6 +36,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
 /**
@@ -47,6 +48,12 @@ import java.util.function.Function;
 public final class Worker implements WorkerPeer {
   /** What TensorFlow says of every CPU. */
   private static final long CPU_MEMORY_LIMIT = 256L << 20;
+
+  /** How many peers may wait for steps that this task has not been asked to run, and how long. */
+  private static final int EARLY_LIMIT = Integer.getInteger("millrace.limit.early", 10_000);
+
+  private static final Duration EARLY =
+      Duration.ofSeconds(Integer.getInteger("millrace.limit.early.seconds", 300));
 
   private static final Duration GREETING = Duration.ofSeconds(3);
 
@@ -70,6 +77,9 @@ public final class Worker implements WorkerPeer {
   private final WorkerSession legacy;
 
   private final Map<Long, StepRendezvous> steps = new ConcurrentHashMap<>();
+
+  /** Peers that wait for what steps send that have not begun here. */
+  private final AtomicInteger waitingEarly = new AtomicInteger();
 
   /** The last steps that ended, so that what comes late for them is dropped. */
   private final RecentIds ended = new RecentIds(4096);
@@ -294,8 +304,7 @@ public final class Worker implements WorkerPeer {
   public List<Tensor> run(RunGraph call, Cancellation cancellation) {
     WorkerSession session = session(call.sessionHandle(), call.ownSession());
     WorkerSession.RegisteredGraph graph = session.graph(call.graphHandle());
-    StepRendezvous rendezvous = rendezvousOf(call.stepId());
-    rendezvous.setMember(session.member());
+    StepRendezvous rendezvous = begin(call.stepId(), session);
     rendezvous.setRunning(true);
     try {
       List<Tensor> results = graph.run(call, rendezvous, cancellation, threads);
@@ -315,8 +324,7 @@ public final class Worker implements WorkerPeer {
     // A step that is unknown must fail here, not on the thread that runs it.
     WorkerSession session = session(call.sessionHandle(), call.ownSession());
     session.graph(call.graphHandle());
-    StepRendezvous rendezvous = rendezvousOf(call.stepId());
-    rendezvous.setMember(session.member());
+    StepRendezvous rendezvous = begin(call.stepId(), session);
     return partialSteps.run(call, rendezvous, last, cancellation);
   }
 
@@ -339,7 +347,9 @@ public final class Worker implements WorkerPeer {
       }
       return;
     }
-    rendezvousOf(stepId).local().send(key, value, value == null);
+    StepRendezvous step = enter(stepId);
+    step.local().send(key, value, value == null);
+    leave(stepId, step);
     forgetIfEnded(stepId);
   }
 
@@ -364,18 +374,26 @@ public final class Worker implements WorkerPeer {
     steps.values().forEach(s -> s.pushWaiting(taskName, outlet));
   }
 
-  /** Forgets steps that nobody has run for this long. */
+  /** Forgets steps that nobody has run for this long, and those that were never begun sooner. */
   public void sweepSteps(Duration age) {
     for (Map.Entry<Long, StepRendezvous> e : steps.entrySet()) {
-      if (e.getValue().isAbandoned(age.toNanos())) {
+      if (e.getValue().isAbandoned(age.toNanos(), EARLY.toNanos())) {
         cleanupStep(e.getKey());
       }
     }
   }
 
-  private StepRendezvous rendezvousOf(long stepId) {
+  /** The step's rendezvous, which is kept at least until {@link #leave}. */
+  private StepRendezvous enter(long stepId) {
     StepRendezvous r =
-        steps.computeIfAbsent(stepId, id -> new StepRendezvous(id, home, collectives));
+        steps.compute(
+            stepId,
+            (id, known) -> {
+              StepRendezvous step =
+                  known == null ? new StepRendezvous(id, home, collectives) : known;
+              step.enter();
+              return step;
+            });
     MillraceException over = gone;
     if (over != null) {
       r.abort(over);
@@ -383,16 +401,67 @@ public final class Worker implements WorkerPeer {
     return r;
   }
 
-  /** Gives a tensor of a step to another task, now or when it is sent. */
-  public void serveTensor(long stepId, Rendezvous.Key key, Rendezvous.Receiver receiver) {
+  /** Forgets a step that nobody has begun if there is nothing in it. */
+  private void leave(long stepId, StepRendezvous step) {
+    if (step.leave()) {
+      steps.computeIfPresent(stepId, (id, s) -> s == step && s.isUnused() ? null : s);
+    }
+  }
+
+  /** The rendezvous of a step that its master asks this task to run a part of. */
+  private StepRendezvous begin(long stepId, WorkerSession session) {
+    StepRendezvous step = enter(stepId);
+    waitingEarly.addAndGet(-step.begin());
+    step.leave();
+    step.setMember(session.member());
+    return step;
+  }
+
+  /**
+   * Gives a tensor of a step to another task, now or when it is sent, unless it is withdrawn by the
+   * cancellation. A step that is not known here may be about to begin, so that those who ask for it
+   * wait; but only so many.
+   */
+  public void serveTensor(
+      long stepId, Rendezvous.Key key, Rendezvous.Receiver receiver, Cancellation cancellation) {
     try {
       checkIncarnation("RecvTensor", key.sendDevice(), key.incarnation(), Code.ABORTED);
     } catch (MillraceException e) {
       receiver.failed(e);
       return;
     }
-    rendezvousOf(stepId).local().recv(key, receiver);
+    StepRendezvous step = enter(stepId);
+    if (step.waitsEarly() && waitingEarly.incrementAndGet() > EARLY_LIMIT) {
+      waitsNoMore(step);
+      leave(stepId, step);
+      receiver.failed(
+          new MillraceException(
+              Code.RESOURCE_EXHAUSTED,
+              "More than "
+                  + EARLY_LIMIT
+                  + " calls of RecvTensor wait on "
+                  + name()
+                  + " for steps that have not begun there. -Dmillrace.limit.early raises the"
+                  + " limit."));
+      return;
+    }
+    step.local().recv(key, receiver);
+    leave(stepId, step);
     forgetIfEnded(stepId);
+    cancellation.onCancel(
+        () -> {
+          step.enter();
+          if (step.local().withdraw(key, receiver)) {
+            waitsNoMore(step);
+          }
+          leave(stepId, step);
+        });
+  }
+
+  private void waitsNoMore(StepRendezvous step) {
+    if (step.waitsNoMore()) {
+      waitingEarly.decrementAndGet();
+    }
   }
 
   private void checkIncarnation(String method, String device, long expected, Code code) {
@@ -426,7 +495,12 @@ public final class Worker implements WorkerPeer {
               + r.getBufRendezvousKey()
               + "': it failed there. The reason is in its log and at its client.");
     }
-    return rendezvousOf(r.getStepId()).buffers().take(r.getBufRendezvousKey(), r.getNumBytes());
+    StepRendezvous step = enter(r.getStepId());
+    try {
+      return step.buffers().take(r.getBufRendezvousKey(), r.getNumBytes());
+    } finally {
+      leave(r.getStepId(), step);
+    }
   }
 
   @Override
@@ -437,6 +511,7 @@ public final class Worker implements WorkerPeer {
     partialSteps.forget(stepId, cleanup);
     StepRendezvous r = steps.remove(stepId);
     if (r != null) {
+      waitingEarly.addAndGet(-r.begin());
       r.abort(cleanup);
     }
   }
@@ -515,7 +590,7 @@ public final class Worker implements WorkerPeer {
   @Override
   public void recvTensor(
       long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver) {
-    serveTensor(stepId, key, receiver);
+    serveTensor(stepId, key, receiver, cancellation);
   }
 
   @Override

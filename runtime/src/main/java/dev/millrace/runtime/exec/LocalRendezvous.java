@@ -80,12 +80,14 @@ public final class LocalRendezvous implements Rendezvous {
     }
   }
 
-  /** Forgets a receiver that waits, if it does: it was served another way. */
-  public synchronized void withdraw(Key key, Receiver receiver) {
+  /** Forgets a receiver that waits; false if it does not, as it has been served. */
+  public synchronized boolean withdraw(Key key, Receiver receiver) {
     Meeting m = meetings.get(key.full());
-    if (m != null && m.receivers.remove(receiver) && m.isEmpty()) {
+    boolean waited = m != null && m.receivers.remove(receiver);
+    if (waited && m.isEmpty()) {
       meetings.remove(key.full());
     }
+    return waited;
   }
 
   @Override
