@@ -11,8 +11,39 @@ import java.util.List;
  * outside any lock.
  */
 public final class Cancellation {
+  private final Runnable assurance;
   private MillraceException cause;
   private List<Runnable> actions = List.of();
+
+  /** For work whose end whoever asked for it waits for, whatever happens. */
+  public Cancellation() {
+    this(null);
+  }
+
+  /**
+   * For work that whoever asked for it may give up unheard.
+   *
+   * @param assurance returns while it is certain that the work has not been given up, waits where
+   *     that is in doubt, and throws if it has been; null where there is no doubt
+   */
+  public Cancellation(Runnable assurance) {
+    this.assurance = assurance;
+  }
+
+  /** A word to be given apart from this one, for work on behalf of the same. */
+  public Cancellation apart() {
+    return new Cancellation(assurance);
+  }
+
+  /**
+   * To be called before a change that outlives the work: returns if whoever asked for it has
+   * certainly not given it up, for it may ask again; throws otherwise. May wait.
+   */
+  public void assure() {
+    if (assurance != null) {
+      assurance.run();
+    }
+  }
 
   /** Whether {@link #cancel} has been called. */
   public synchronized boolean isCancelled() {

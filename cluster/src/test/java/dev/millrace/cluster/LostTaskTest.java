@@ -12,7 +12,11 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
+import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.state.Assign;
+import dev.millrace.ops.state.AssignAdd;
+import dev.millrace.ops.state.VariableV2;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
@@ -156,6 +160,57 @@ class LostTaskTest {
           }
           eventually(() -> master.worker().stepCount() == 0);
         }
+      }
+    }
+  }
+
+  /** The step that reaches a stopped task stays in its socket, and is given up meanwhile. */
+  @Test
+  @Execution(ExecutionMode.CONCURRENT)
+  void aStepThatFailedForAStoppedTaskIsNotRunWhenThatGoesOn() throws Exception {
+    Scope ps = Scope.of(graph).withDevice("/job:ps/task:0");
+    Output counter = VariableV2.of(ps, DType.FLOAT, Shape.of(1));
+    Node reset = Assign.of(ps, counter, Const.of(ps, Tensor.vector(0f)));
+    Output one =
+        Scope.of(graph).withDevice("/job:worker/task:0").node("Neg").input(x).add().output();
+    List<Node> adds =
+        List.of(
+            AssignAdd.of(ps, counter, Const.of(ps, Tensor.vector(1f))),
+            // What is added comes from the worker, after the call.
+            AssignAdd.of(ps, counter, one));
+    Output value = ps.node("Identity").input(counter).add().output();
+    try (Server master = workerZero();
+        ServerProcess _ = ServerProcess.start(cluster, new TaskId("worker", 1));
+        ServerProcess stopped = ServerProcess.start(cluster, new TaskId("ps", 0));
+        Session session = new ClusterSession(graph, master.target())) {
+      session.run(reset);
+      for (Node add : adds) {
+        session.run(Map.of(x, Tensor.vector(-1f)), List.of(), List.of(add));
+      }
+      assertEquals(2f, session.fetch(value).toFloats()[0]);
+      stopped.stop();
+      List<CompletableFuture<MillraceException>> failures =
+          adds.stream()
+              .map(
+                  add ->
+                      CompletableFuture.supplyAsync(
+                          () ->
+                              assertThrows(
+                                  MillraceException.class,
+                                  () ->
+                                      session.run(
+                                          Map.of(x, Tensor.vector(-1f)), List.of(), List.of(add))),
+                          run -> Thread.ofPlatform().daemon().start(run)))
+              .toList();
+      for (CompletableFuture<MillraceException> f : failures) {
+        assertEquals(Code.UNAVAILABLE, f.get(60, TimeUnit.SECONDS).code());
+      }
+      // Nor one that is tried while the task is known to be lost.
+      assertThrows(MillraceException.class, () -> session.run(adds.getFirst()));
+      stopped.resume();
+      eventually(() -> succeeds(session));
+      for (int i = 0; i < 200; i++) {
+        assertEquals(2f, session.fetch(value).toFloats()[0]);
       }
     }
   }

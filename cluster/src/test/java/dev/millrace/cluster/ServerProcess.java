@@ -7,6 +7,8 @@ import java.io.InputStreamReader;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -148,6 +150,27 @@ final class ServerProcess implements AutoCloseable {
   /** As {@code kill -STOP} does: it is there and does nothing. */
   void stop() throws Exception {
     signal("STOP");
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (!hasStopped()) {
+      if (System.nanoTime() > deadline) {
+        throw new IllegalStateException(process + " has not stopped");
+      }
+      Thread.onSpinWait();
+    }
+  }
+
+  /** Whether all its threads have: each does when it next looks, and until then works on. */
+  private boolean hasStopped() throws IOException {
+    Path tasks = Path.of("/proc", Long.toString(process.pid()), "task");
+    try (DirectoryStream<Path> threads = Files.newDirectoryStream(tasks)) {
+      for (Path t : threads) {
+        String stat = Files.readString(t.resolve("stat"));
+        if (stat.charAt(stat.lastIndexOf(')') + 2) != 'T') {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   /** As {@code kill -CONT} does. */

@@ -28,7 +28,7 @@ public record Greeting(
     long ticketHigh,
     long ticketLow) {
   /** Changes whenever the frames do. */
-  public static final int VERSION = 1;
+  public static final int VERSION = 2;
 
   /** The form on the wire. */
   public byte[] encode() {

@@ -34,6 +34,14 @@ import java.util.function.Supplier;
  * cannot block each other; and when a frame asks it to run something, it first lets another thread
  * go on reading.
  *
+ * <p>A side that has heard nothing for {@link Links#SILENCE} gives the link up: its calls fail, and
+ * whoever made them may make them again. So the other side, which may have been stopped and not
+ * know, must not run them after that. Every sign of life carries when it was sent, and brings back
+ * the time of the latest that has come from the other side: until {@code SILENCE} after a sign of
+ * ours that the other side is known to have had, it has not given us up. What a call changes is
+ * changed within that time only; after it, the call waits for a fresh sign ({@link #assure}), which
+ * a side that has given up does not send any more.
+ *
  * <p>Threading: any thread.
  */
 public final class Link implements Outlet {
@@ -45,10 +53,13 @@ public final class Link implements Outlet {
   private static final int TENSOR = 6;
   private static final int CLEANUP = 7;
   private static final int BYE = 8;
+  private static final int ASK = 9;
 
   private static final int KEPT_KEYS = 10_000;
   private static final int GOODBYE_MILLIS = 200;
   private static final long UNUSED_NANOS = 5_000_000_000L;
+  private static final long ASSURANCE_NANOS = 60_000_000_000L;
+  private static final long ASK_MILLIS = 500;
 
   /** A call of ours that has not been answered. */
   private record Call(long stepId, CompletableFuture<List<Tensor>> answer) {}
@@ -76,6 +87,15 @@ public final class Link implements Outlet {
   /** Keys that have come before. Touched by the reader only. */
   private final Map<String, Rendezvous.Key> keys = new LinkedHashMap<>();
 
+  /** When the latest sign of life that has come was sent, by the other side's clock; 0 if none. */
+  private volatile long heardStamp;
+
+  /** Until when the other side has certainly not given this link up. */
+  private volatile long assuredUntilNanos;
+
+  private final Object assurance = new Object();
+  private long lastBeatNanos = System.nanoTime();
+  private final AtomicBoolean beatWaits = new AtomicBoolean();
   private final AtomicBoolean isLost = new AtomicBoolean();
   private volatile MillraceException loss;
 
@@ -94,6 +114,8 @@ public final class Link implements Outlet {
     this.service = service;
     this.threads = threads;
     this.outbox = new Outbox(out, this::execute, this::loseWriting);
+    // What was said to open the link has reached the other side, or no call would come from it.
+    this.assuredUntilNanos = in.openedNanos() + Links.SILENCE.toNanos();
     if (shared != null) {
       in.share(shared);
       out.share(shared);
@@ -322,7 +344,11 @@ public final class Link implements Outlet {
   private Runnable readFrame() throws IOException {
     int kind = in.getByte();
     switch (kind) {
-      case BEAT -> {}
+      case BEAT -> readBeat();
+      case ASK -> {
+        readBeat();
+        sendBeat(BEAT);
+      }
       case RUN -> {
         return readRun();
       }
@@ -378,7 +404,7 @@ public final class Link implements Outlet {
       feeds.put(in.getString(), in.getTensor());
     }
     List<String> fetches = strings();
-    Cancellation cancellation = new Cancellation();
+    Cancellation cancellation = new Cancellation(this::assure);
     serving.put(id, cancellation);
     RunGraph call = new RunGraph(session, own, graph, stepId, feeds, fetches, null);
     return () ->
@@ -409,7 +435,7 @@ public final class Link implements Outlet {
             fetches,
             targets,
             millis == 0 ? null : Duration.ofMillis(millis));
-    Cancellation cancellation = new Cancellation();
+    Cancellation cancellation = new Cancellation(this::assure);
     serving.put(id, cancellation);
     return () ->
         serve(id, feeds, () -> service.step(this, call, cancellation), () -> false, () -> {});
@@ -520,10 +546,78 @@ public final class Link implements Outlet {
     in.excuse();
   }
 
-  /** Gives a sign of life if nothing else did lately. */
+  /** Gives a sign of life if the last is that old. Called by one thread. */
   void beat(long everyNanos) {
-    if (outbox.isIdleFor(everyNanos)) {
-      outbox.sendLater(o -> o.putByte(BEAT));
+    long now = System.nanoTime();
+    if (now - lastBeatNanos >= everyNanos && beatWaits.compareAndSet(false, true)) {
+      lastBeatNanos = now;
+      sendBeat(BEAT);
+    }
+  }
+
+  private void sendBeat(int kind) {
+    outbox.sendLater(
+        o -> {
+          beatWaits.set(false);
+          o.putByte(kind);
+          o.putLong(System.nanoTime());
+          o.putLong(heardStamp);
+        });
+  }
+
+  private void readBeat() throws IOException {
+    heardStamp = in.getLong();
+    long echo = in.getLong();
+    long until = echo + Links.SILENCE.toNanos();
+    if (echo != 0 && until - assuredUntilNanos > 0) {
+      synchronized (assurance) {
+        assuredUntilNanos = until;
+        assurance.notifyAll();
+      }
+    }
+  }
+
+  /** Relies on nothing the other side has said so far. */
+  void doubt() {
+    assuredUntilNanos = System.nanoTime() - 1;
+  }
+
+  /**
+   * Returns if the other side has certainly not given this link up; waits for its word where that
+   * is in doubt, and throws if the link is lost.
+   */
+  private void assure() {
+    if (System.nanoTime() - assuredUntilNanos >= 0) {
+      awaitAssurance();
+    }
+    MillraceException lost = loss;
+    if (lost != null) {
+      throw lost;
+    }
+  }
+
+  private void awaitAssurance() {
+    long start = System.nanoTime();
+    long now = start;
+    try {
+      for (; loss == null && now - assuredUntilNanos >= 0; now = System.nanoTime()) {
+        if (now - start > ASSURANCE_NANOS) {
+          throw new MillraceException(
+              Code.UNAVAILABLE,
+              peer
+                  + " does not say whether it still waits for this step, which it may have given"
+                  + " up.");
+        }
+        sendBeat(ASK);
+        synchronized (assurance) {
+          if (loss == null && System.nanoTime() - assuredUntilNanos >= 0) {
+            assurance.wait(ASK_MILLIS);
+          }
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new MillraceException(Code.CANCELLED, "The step's thread was interrupted.", e);
     }
   }
 
@@ -554,6 +648,9 @@ public final class Link implements Outlet {
       return;
     }
     loss = cause;
+    synchronized (assurance) {
+      assurance.notifyAll();
+    }
     try {
       channel.close();
     } catch (IOException e) {

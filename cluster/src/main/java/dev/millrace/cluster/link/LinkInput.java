@@ -30,7 +30,8 @@ final class LinkInput {
   private final SocketChannel channel;
   private final ByteBuffer buffer =
       ByteBuffer.allocateDirect(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN).flip();
-  private volatile long lastHeardNanos = System.nanoTime();
+  private final long openedNanos = System.nanoTime();
+  private volatile long lastHeardNanos = openedNanos;
   private SharedFiles shared;
 
   LinkInput(SocketChannel channel) {
@@ -40,6 +41,11 @@ final class LinkInput {
   /** From now on large tensors may come through shared memory. */
   void share(SharedFiles files) {
     shared = files;
+  }
+
+  /** When reading began, by {@link System#nanoTime}. */
+  long openedNanos() {
+    return openedNanos;
   }
 
   /** When bytes last arrived, by {@link System#nanoTime}. */

@@ -40,7 +40,10 @@ import org.slf4j.LoggerFactory;
 public final class Links implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Links.class);
 
-  /** After this long without a sign of life a process counts as lost. */
+  /**
+   * After this long without a sign of life a process counts as lost. The same in all processes: one
+   * relies on it that others do not give it up earlier.
+   */
   public static final Duration SILENCE =
       Duration.ofMillis(Integer.getInteger("millrace.link.silence.millis", 3500));
 
@@ -334,6 +337,7 @@ public final class Links implements AutoCloseable {
     for (Link l : all) {
       if (heldUp) {
         l.excuseSilence();
+        l.doubt();
       }
       long silent = l.silenceNanos();
       if (silent > SILENCE.toNanos()) {

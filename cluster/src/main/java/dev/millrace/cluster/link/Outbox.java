@@ -30,7 +30,6 @@ final class Outbox {
   private final ReentrantLock writing = new ReentrantLock();
   private final AtomicBoolean writerCalled = new AtomicBoolean();
   private volatile boolean closed;
-  private volatile long lastSentNanos = System.nanoTime();
 
   /**
    * An outbox that writes to {@code out}.
@@ -86,7 +85,6 @@ final class Outbox {
           }
         }
         out.flush();
-        lastSentNanos = System.nanoTime();
       } catch (IOException | RuntimeException e) {
         onFailure.accept(e);
       } finally {
@@ -96,11 +94,6 @@ final class Outbox {
         }
       }
     }
-  }
-
-  /** Whether nothing has gone out for this long and nothing is about to. */
-  boolean isIdleFor(long nanos) {
-    return System.nanoTime() - lastSentNanos >= nanos && queue.isEmpty();
   }
 
   /** Waits for whoever is writing, but not for long: a peer may have stopped reading. */

@@ -321,6 +321,7 @@ public final class MasterSession {
     CompletableFuture<Void> timer = timer(options, stepId, cancellation);
     List<Tensor> results = List.of();
     try {
+      cancellation.assure();
       for (StepPlan.Part p : plan.parts()) {
         RunGraph call =
             new RunGraph(

@@ -42,6 +42,9 @@ final class LinkedWorker implements WorkerPeer {
   /** Greeted, and known not to be one of ours. */
   private volatile boolean foreign;
 
+  /** There has been a link to it. */
+  private volatile boolean linkedBefore;
+
   private volatile long greetedNanos;
 
   LinkedWorker(GrpcWorker byGrpc, LinkEndpoint links) {
@@ -141,14 +144,54 @@ final class LinkedWorker implements WorkerPeer {
   @Override
   public CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation) {
     Link link = link();
-    if (link != null && !call.isTraced()) {
-      return link.run(call, cancellation);
+    if (link != null) {
+      linkedBefore = true;
+      return over(link, call, cancellation);
+    }
+    if (linkedBefore && !foreign) {
+      return relinked()
+          .thenCompose(
+              g -> {
+                Link again = link();
+                return again == null
+                    ? byGrpc.runGraph(call, cancellation)
+                    : over(again, call, cancellation);
+              });
     }
     if (!foreign && System.nanoTime() - greetedNanos > RETRY_NANOS) {
-      // It was lost and may be back: the steps after this one are better off with a link.
+      // The steps after this one are better off with a link.
       greeting(GREETING).exceptionally(e -> null);
     }
     return byGrpc.runGraph(call, cancellation);
+  }
+
+  /** A link carries no times. */
+  private CompletableFuture<List<Tensor>> over(
+      Link link, RunGraph call, Cancellation cancellation) {
+    return call.isTraced() ? byGrpc.runGraph(call, cancellation) : link.run(call, cancellation);
+  }
+
+  /**
+   * Greets a task whose link was lost and that may be back. A call by gRPC to one that is stopped
+   * would wait there, and be run after it was given up here.
+   */
+  private CompletableFuture<Greeting> relinked() {
+    return greeting(GREETING)
+        .exceptionally(
+            e -> {
+              MillraceException m = MillraceException.of(e);
+              throw m.code() != Code.DEADLINE_EXCEEDED
+                  ? m
+                  : new MillraceException(
+                      Code.UNAVAILABLE,
+                      name()
+                          + " at "
+                          + address()
+                          + " has not answered for "
+                          + GREETING.toSeconds()
+                          + " s: its process is stopped, its host or the network is down.",
+                      m);
+            });
   }
 
   @Override

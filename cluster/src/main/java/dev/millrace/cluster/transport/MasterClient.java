@@ -48,6 +48,7 @@ import org.slf4j.LoggerFactory;
 public final class MasterClient implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MasterClient.class);
   private static final Duration GREETING = Duration.ofSeconds(3);
+  private static final long REPORT_SECONDS = 10;
 
   private final String address;
   private final ManagedChannel channel;
@@ -84,8 +85,7 @@ public final class MasterClient implements AutoCloseable {
       return;
     }
     try {
-      ClientLinks links = ClientLinks.shared();
-      link = links.connect(address, call(Methods.GREET, links.greeting(), GREETING, false));
+      link = greeted();
     } catch (IOException | MillraceException e) {
       LOG.debug("No link to the master at {}: {}", address, e.getMessage());
     }
@@ -117,22 +117,62 @@ public final class MasterClient implements AutoCloseable {
       List<String> targets,
       RunOptions options,
       Consumer<DeviceStepStats> times) {
-    Link l = link;
+    Link l = linked();
     // A link carries neither times nor keys.
-    return l != null && l.loss() == null && options.trace() == null && options.collectiveKey() == 0
+    return l != null && options.trace() == null && options.collectiveKey() == 0
         ? stepOver(l, new ClientStep(handle, feedNames, feeds, fetches, targets, options.timeout()))
         : stepByGrpc(handle, feedNames, feeds, fetches, targets, options, times);
   }
 
-  private static Tensor[] stepOver(Link l, ClientStep step) {
-    Cancellation cancellation = new Cancellation();
-    return await(l.step(step, cancellation), cancellation);
+  /**
+   * The link, or null to a master that has none. One that was lost is opened again: by gRPC a call
+   * to a master that is stopped would wait there, and be run after it was given up here.
+   */
+  private Link linked() {
+    Link l = link;
+    if (l == null || l.loss() == null) {
+      return l;
+    }
+    try {
+      link = greeted();
+    } catch (IOException e) {
+      LOG.debug("No link to the master at {} any more: {}", address, e.getMessage());
+      link = null;
+    } catch (MillraceException e) {
+      if (e.code() == Code.UNIMPLEMENTED) {
+        link = null;
+      } else {
+        throw e.code() == Code.DEADLINE_EXCEEDED ? silent(GREETING, e) : e;
+      }
+    }
+    return link;
   }
 
-  /** Waits for the results of a step, and cancels it if this thread is interrupted. */
-  static Tensor[] await(CompletableFuture<List<Tensor>> answer, Cancellation cancellation) {
+  private Link greeted() throws IOException {
+    ClientLinks links = ClientLinks.shared();
+    return links.connect(address, call(Methods.GREET, links.greeting(), GREETING, false));
+  }
+
+  private Tensor[] stepOver(Link l, ClientStep step) {
+    Cancellation cancellation = new Cancellation();
+    return await(l.step(step, cancellation), cancellation, master());
+  }
+
+  /**
+   * Waits for the results of a step, saying every ten seconds for whose, and cancels it if this
+   * thread is interrupted. A master that is lost ends the wait.
+   */
+  static Tensor[] await(
+      CompletableFuture<List<Tensor>> answer, Cancellation cancellation, String master) {
+    long start = System.nanoTime();
     try {
-      return answer.get().toArray(new Tensor[0]);
+      while (true) {
+        try {
+          return answer.get(REPORT_SECONDS, TimeUnit.SECONDS).toArray(new Tensor[0]);
+        } catch (TimeoutException e) {
+          report(start, "a step", master);
+        }
+      }
     } catch (ExecutionException e) {
       throw MillraceException.of(e);
     } catch (InterruptedException e) {
@@ -144,6 +184,14 @@ public final class MasterClient implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw c;
     }
+  }
+
+  private static void report(long startNanos, String what, String master) {
+    LOG.info(
+        "Has waited {} s for {} to end. {} is there and runs it.",
+        (System.nanoTime() - startNanos) / 1_000_000_000L,
+        what,
+        master);
   }
 
   private Tensor[] stepByGrpc(
@@ -264,12 +312,18 @@ public final class MasterClient implements AutoCloseable {
   private <Q, R> R callWatched(MethodDescriptor<Q, R> method, Q request) {
     Future<R> answer =
         ClientCalls.futureUnaryCall(channel.newCall(method, CallOptions.DEFAULT), request);
+    long start = System.nanoTime();
+    long reported = start;
     try {
       while (true) {
         try {
           return answer.get(1, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
           checkAlive();
+        }
+        if (System.nanoTime() - reported > TimeUnit.SECONDS.toNanos(REPORT_SECONDS)) {
+          reported = System.nanoTime();
+          report(start, method.getBareMethodName(), master());
         }
       }
     } catch (ExecutionException e) {
@@ -298,15 +352,19 @@ public final class MasterClient implements AutoCloseable {
           GetStatusRequest.getDefaultInstance());
     } catch (StatusRuntimeException e) {
       if (e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
-        throw new MillraceException(
-            Code.UNAVAILABLE,
-            master()
-                + " has not answered for "
-                + GrpcPeers.PATIENCE.toSeconds()
-                + " s: its process is stopped, its host or the network is down.",
-            e);
+        throw silent(GrpcPeers.PATIENCE, e);
       }
     }
+  }
+
+  private MillraceException silent(Duration time, Exception e) {
+    return new MillraceException(
+        Code.UNAVAILABLE,
+        master()
+            + " has not answered for "
+            + time.toSeconds()
+            + " s: its process is stopped, its host or the network is down.",
+        e);
   }
 
   @Override

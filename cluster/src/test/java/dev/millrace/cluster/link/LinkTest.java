@@ -30,9 +30,11 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,6 +51,8 @@ class LinkTest {
     final CompletableFuture<MillraceException> lost = new CompletableFuture<>();
     final CompletableFuture<Link> linked = new CompletableFuture<>();
     final CountDownLatch waiting = new CountDownLatch(1);
+    final CountDownLatch resumed = new CountDownLatch(1);
+    final AtomicInteger changes = new AtomicInteger();
     final BlockingQueue<Long> cleaned = new ArrayBlockingQueue<>(10);
 
     @Override
@@ -62,9 +66,24 @@ class LinkTest {
           end.join();
           throw cancellation.cause();
         }
+        case "change" -> {
+          waiting.countDown();
+          await(resumed);
+          cancellation.assure();
+          changes.incrementAndGet();
+          return List.of();
+        }
         default -> {
           return call.feeds().values().stream().map(Tensor::retain).toList();
         }
+      }
+    }
+
+    private static void await(CountDownLatch latch) {
+      try {
+        assertTrue(latch.await(20, TimeUnit.SECONDS));
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
       }
     }
 
@@ -99,7 +118,38 @@ class LinkTest {
     }
   }
 
+  /** Threads that can be stopped, as all of a process are by a signal. */
+  private static final class Stoppable implements Executor {
+    private final Executor threads;
+    private final List<Runnable> held = new ArrayList<>();
+    private boolean stopped;
+
+    Stoppable(Executor threads) {
+      this.threads = threads;
+    }
+
+    @Override
+    public synchronized void execute(Runnable r) {
+      if (stopped) {
+        held.add(r);
+      } else {
+        threads.execute(r);
+      }
+    }
+
+    synchronized void stop() {
+      stopped = true;
+    }
+
+    synchronized void resume() {
+      stopped = false;
+      held.forEach(threads::execute);
+      held.clear();
+    }
+  }
+
   private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final Stoppable theirThreads = new Stoppable(threads);
   private final Recorder here = new Recorder();
   private final Recorder there = new Recorder();
   private Links ours;
@@ -109,7 +159,7 @@ class LinkTest {
     System.setProperty(Links.WITHIN_HOST, Boolean.toString(withinHost));
     try {
       ours = new Links("ours", InetAddress.getLoopbackAddress(), here, threads);
-      theirs = new Links("theirs", InetAddress.getLoopbackAddress(), there, threads);
+      theirs = new Links("theirs", InetAddress.getLoopbackAddress(), there, theirThreads);
     } finally {
       System.clearProperty(Links.WITHIN_HOST);
     }
@@ -262,6 +312,41 @@ class LinkTest {
       assertEquals(1, late.buffer().references());
     }
     assertNull(there.delivered.poll());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whatWasGivenUpWhileAProcessWasStoppedIsNotChangedAfterwards(boolean withinHost)
+      throws Exception {
+    Link link = connect(withinHost);
+    Link back = there.linked.get(20, TimeUnit.SECONDS);
+    theirThreads.stop();
+    CompletableFuture<List<Tensor>> call =
+        link.run(call("change", 15, Map.of()), new Cancellation());
+    assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
+    link.lose(new MillraceException(Code.UNAVAILABLE, "silent for too long"));
+    assertThrows(ExecutionException.class, () -> call.get(20, TimeUnit.SECONDS));
+    // It was stopped for longer than the others wait for it, and does not know that.
+    back.doubt();
+    there.resumed.countDown();
+    theirThreads.resume();
+    there.lost.get(20, TimeUnit.SECONDS);
+    assertEquals(15L, there.cleaned.poll(20, TimeUnit.SECONDS));
+    assertEquals(0, there.changes.get());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whatIsStillWaitedForAfterAProcessWasStoppedIsChanged(boolean withinHost) throws Exception {
+    Link link = connect(withinHost);
+    Link back = there.linked.get(20, TimeUnit.SECONDS);
+    CompletableFuture<List<Tensor>> call =
+        link.run(call("change", 15, Map.of()), new Cancellation());
+    assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
+    back.doubt();
+    there.resumed.countDown();
+    call.get(20, TimeUnit.SECONDS);
+    assertEquals(1, there.changes.get());
   }
 
   @ParameterizedTest

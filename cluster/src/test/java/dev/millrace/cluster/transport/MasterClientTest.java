@@ -24,7 +24,8 @@ class MasterClientTest {
     Cancellation cancellation = new Cancellation();
     Thread.currentThread().interrupt();
     MillraceException e =
-        assertThrows(MillraceException.class, () -> MasterClient.await(answer, cancellation));
+        assertThrows(
+            MillraceException.class, () -> MasterClient.await(answer, cancellation, "The master"));
     assertEquals(Code.CANCELLED, e.code());
     assertTrue(Thread.interrupted(), "it is still known to be interrupted");
     assertTrue(cancellation.isCancelled());

@@ -37,6 +37,9 @@ public final class CompiledGraph implements AutoCloseable {
   /** Whether reference inputs of the node must refer to variables that have a value. */
   final boolean[] wantsValues;
 
+  /** Whether the node may change what outlives the step. */
+  final boolean[] changes;
+
   /** Slots of node n's data inputs are inputSlots[inputStart[n] .. inputStart[n+1]). */
   final int[] inputStart;
 
@@ -86,6 +89,7 @@ public final class CompiledGraph implements AutoCloseable {
     asyncKernels = new AsyncKernel[n];
     roles = new Op.Role[n];
     wantsValues = new boolean[n];
+    changes = new boolean[n];
     inputStart = new int[n + 1];
     outputStart = new int[n + 1];
     edgeStart = new int[n + 1];
@@ -127,12 +131,14 @@ public final class CompiledGraph implements AutoCloseable {
     }
     for (int i = 0; i < n; i++) {
       List<Op.TypedArg> types = nodes[i].op().inputTypes(nodes[i].attrs());
+      changes[i] = nodes[i].op().isStateful();
       for (int k = 0; k < nodes[i].inputCount(); k++) {
         Output in = nodes[i].input(k);
         int source = in.node().id();
         int slot = outputStart[source] + in.index();
         inputSlots[inputStart[i] + k] = slot;
         inputIsRef[inputStart[i] + k] = types.get(k).isRef();
+        changes[i] |= types.get(k).isRef();
         wantsValues[i] |= types.get(k).isRef() && !nodes[i].op().allowsUninitialized();
         if (constant[source]) {
           continue;

@@ -86,6 +86,9 @@ abstract class GraphRun implements KernelContext {
     long start = trace == null ? 0 : System.nanoTime();
     try {
       checkReferences(n);
+      if (graph.changes[n]) {
+        step.cancellation().assure();
+      }
       if (graph.asyncKernels[n] != null) {
         return startAsync(n);
       }
