@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.ThisUser;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -22,6 +23,8 @@ import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -212,6 +215,28 @@ class LostTaskTest {
       for (int i = 0; i < 200; i++) {
         assertEquals(2f, session.fetch(value).toFloats()[0]);
       }
+    }
+  }
+
+  @Test
+  @Execution(ExecutionMode.CONCURRENT)
+  void aStoppedTaskKeepsItsFolderAndAKilledOneDoesNot() throws Exception {
+    String folders = "link-%d-";
+    try (ServerProcess ps = ServerProcess.start(cluster, new TaskId("ps", 0))) {
+      ps.stop();
+      String its = String.format(folders, ps.pid());
+      Server.createLocalServer(StandardOps.registry()).close();
+      assertEquals(2, shared(its), "a folder and its lock");
+      ps.kill();
+      Server.createLocalServer(StandardOps.registry()).close();
+      assertEquals(0, shared(its));
+    }
+  }
+
+  private static long shared(String prefix) throws Exception {
+    Path folder = Path.of("/dev/shm", "millrace-" + ThisUser.name());
+    try (var files = Files.list(folder)) {
+      return files.filter(f -> f.getFileName().toString().startsWith(prefix)).count();
     }
   }
 

@@ -1,42 +1,93 @@
 package dev.millrace.cluster.link;
 
+import dev.millrace.base.MillraceException;
+import dev.millrace.base.ThisUser;
+import dev.millrace.collective.member.PrivateFolder;
 import java.io.IOException;
-import java.net.UnixDomainSocketAddress;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.SecureDirectoryStream;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
+import java.security.SecureRandom;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The folder a process shares with those of its user on its host: the socket they connect to and
- * the files of shared tensors. Memory backs it where the system has such a place.
+ * the files of shared tensors. Memory backs it where the system has such a place. It lies in a
+ * folder that only the user can open, so nobody else can put anything there.
+ *
+ * <p>Beside it is a file that its process keeps locked: the system takes the lock back when the
+ * process ends, however that happens, and the next process to start removes the folder.
  */
 final class LinkFolder implements AutoCloseable {
-  private static final String PREFIX = "millrace-link-";
+  private static final Logger LOG = LoggerFactory.getLogger(LinkFolder.class);
+  private static final String PREFIX = "link-";
+  private static final String LOCK = ".lock";
+  private static final String NEW = ".new";
   private static final String SOCKET = "socket";
+  private static final Path MEMORY = Path.of("/dev/shm");
+  private static final FileAttribute<?> FOLDER =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+  private static final FileAttribute<?> FILE =
+      PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+  private static final SecureRandom RANDOM = new SecureRandom();
 
   private final Path path;
+  private final FileChannel lock;
   private final Thread atExit = new Thread(this::delete, "millrace-link-folder");
 
-  private LinkFolder(Path path) {
+  private LinkFolder(Path path, FileChannel lock) {
     this.path = path;
+    this.lock = lock;
   }
 
+  /** A folder in memory, or where the user's other private files are. */
   static LinkFolder create() throws IOException {
-    Path memory = Path.of("/dev/shm");
-    Path parent = Files.isWritable(memory) ? memory : Path.of(System.getProperty("java.io.tmpdir"));
-    deleteAbandoned(parent);
-    LinkFolder folder =
-        new LinkFolder(
-            Files.createTempDirectory(
-                parent,
-                PREFIX,
-                PosixFilePermissions.asFileAttribute(
-                    PosixFilePermissions.fromString("rwx------"))));
-    Runtime.getRuntime().addShutdownHook(folder.atExit);
-    return folder;
+    if (Files.isWritable(MEMORY)) {
+      try {
+        return create(ofUser(MEMORY));
+      } catch (MillraceException e) {
+        LOG.warn("Tensors are not shared through memory: {}", e.getMessage());
+      }
+    }
+    return create(PrivateFolder.ofUser());
+  }
+
+  /** The folder of this user's processes in {@code base}. */
+  static PrivateFolder ofUser(Path base) {
+    return PrivateFolder.in(base, "millrace-" + ThisUser.name());
+  }
+
+  static LinkFolder create(PrivateFolder parent) throws IOException {
+    deleteAbandoned(parent.path());
+    String name =
+        PREFIX + ProcessHandle.current().pid() + String.format("-%016x", RANDOM.nextLong());
+    Path unlocked = parent.resolve(name + NEW);
+    Path locked = parent.resolve(name + LOCK);
+    FileChannel lock =
+        FileChannel.open(
+            unlocked, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), FILE);
+    try {
+      // Others see it when it is locked, not before.
+      lock.lock();
+      Files.move(unlocked, locked, StandardCopyOption.ATOMIC_MOVE);
+      LinkFolder folder = new LinkFolder(Files.createDirectory(parent.resolve(name), FOLDER), lock);
+      Runtime.getRuntime().addShutdownHook(folder.atExit);
+      return folder;
+    } catch (IOException | RuntimeException e) {
+      Files.deleteIfExists(unlocked);
+      Files.deleteIfExists(locked);
+      lock.close();
+      throw e;
+    }
   }
 
   Path path() {
@@ -44,54 +95,79 @@ final class LinkFolder implements AutoCloseable {
   }
 
   Path socket() {
-    return path.resolve(SOCKET);
+    return socketIn(path);
   }
 
-  /** Removes what killed processes left: folders whose socket nobody answers. */
+  static Path socketIn(Path folder) {
+    return folder.resolve(SOCKET);
+  }
+
+  /** The same path if it is the folder of another process of this user; else null. */
+  Path sibling(Path other) {
+    boolean is =
+        path.getParent().equals(other.getParent())
+            && other.getFileName().toString().startsWith(PREFIX)
+            && Files.isDirectory(other, LinkOption.NOFOLLOW_LINKS);
+    return is ? other : null;
+  }
+
+  /** Removes what killed processes left: folders whose locks nobody holds. */
   private static void deleteAbandoned(Path parent) {
-    try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, PREFIX + "*")) {
-      for (Path folder : folders) {
-        if (Files.isWritable(folder) && isAbandoned(folder)) {
-          deleteAll(folder);
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(parent, PREFIX + "*" + LOCK)) {
+      for (Path lock : files) {
+        String name = lock.getFileName().toString();
+        // A process that closes a file of its own loses the lock it has on it.
+        if (!name.startsWith(PREFIX + ProcessHandle.current().pid() + "-")) {
+          deleteIfAbandoned(parent, lock, name.substring(0, name.length() - LOCK.length()));
         }
       }
     } catch (IOException e) {
-      // Somebody else's, or being deleted by another process: not ours to worry about.
+      LOG.debug("What killed processes left in {} stays: {}", parent, e.toString());
     }
   }
 
-  private static boolean isAbandoned(Path folder) throws IOException {
-    Path socket = folder.resolve(SOCKET);
-    if (Files.exists(socket)) {
-      return !answers(socket);
-    }
-    // A folder is there for a moment before its socket is.
-    long age = System.currentTimeMillis() - Files.getLastModifiedTime(folder).toMillis();
-    return age > Duration.ofMinutes(1).toMillis();
-  }
-
-  private static boolean answers(Path socket) {
-    try (SocketChannel c = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
-      return c.isConnected();
-    } catch (IOException e) {
-      return false;
-    }
-  }
-
-  private static void deleteAll(Path folder) throws IOException {
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-      for (Path f : files) {
-        Files.deleteIfExists(f);
+  private static void deleteIfAbandoned(Path parent, Path lock, String name) {
+    try (FileChannel c =
+        FileChannel.open(lock, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
+      if (c.tryLock() != null) {
+        deleteAll(parent, name);
+        Files.delete(lock);
       }
+    } catch (IOException e) {
+      // Another process is at it.
+      LOG.debug("{} stays: {}", lock, e.toString());
     }
-    Files.deleteIfExists(folder);
+  }
+
+  /** Deletes a folder of files, and nothing that is reached by a symbolic link. */
+  private static void deleteAll(Path parent, String name) throws IOException {
+    if (!Files.exists(parent.resolve(name), LinkOption.NOFOLLOW_LINKS)) {
+      return;
+    }
+    try (DirectoryStream<Path> in = Files.newDirectoryStream(parent)) {
+      if (!(in instanceof SecureDirectoryStream<Path> secure)) {
+        throw new IOException("the system cannot delete by folder");
+      }
+      Path folder = Path.of(name);
+      try (SecureDirectoryStream<Path> files =
+          secure.newDirectoryStream(folder, LinkOption.NOFOLLOW_LINKS)) {
+        for (Path f : files) {
+          files.deleteFile(f.getFileName());
+        }
+      }
+      secure.deleteDirectory(folder);
+    }
   }
 
   private void delete() {
+    String name = path.getFileName().toString();
     try {
-      deleteAll(path);
+      deleteAll(path.getParent(), name);
+      Files.deleteIfExists(path.resolveSibling(name + LOCK));
+      lock.close();
     } catch (IOException e) {
       // The next process to start removes it.
+      LOG.debug("{} stays: {}", path, e.toString());
     }
   }
 

@@ -10,7 +10,6 @@ import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -20,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -102,6 +102,8 @@ public final class Links implements AutoCloseable {
       }
     } catch (IOException | UnsupportedOperationException e) {
       LOG.debug("No links within the host: {}", e.toString());
+    } catch (MillraceException e) {
+      LOG.warn("No memory is shared with other processes of this host: {}", e.getMessage());
     }
     try {
       if (address != null) {
@@ -222,10 +224,13 @@ public final class Links implements AutoCloseable {
   }
 
   private SharedFiles shared(String peersFolder) {
-    Path theirs = peersFolder.isEmpty() ? null : Path.of(peersFolder);
-    return folder != null && theirs != null && Files.isReadable(theirs)
-        ? new SharedFiles(folder.path(), theirs)
-        : null;
+    Path theirs = sibling(peersFolder);
+    return theirs == null ? null : new SharedFiles(folder.path(), theirs);
+  }
+
+  /** The folder of another process of this user on this host; null if it says otherwise. */
+  private Path sibling(String peersFolder) {
+    return folder == null || peersFolder.isEmpty() ? null : folder.sibling(Path.of(peersFolder));
   }
 
   // ---- connecting ----
@@ -237,13 +242,13 @@ public final class Links implements AutoCloseable {
   public Link connect(String name, String address, Greeting host) throws IOException {
     SocketChannel c = null;
     boolean sameHost = false;
-    Path socket = host.folder().isEmpty() ? null : Path.of(host.folder(), "socket");
-    if (folder != null && socket != null && Files.isReadable(socket)) {
+    Path theirs = sibling(host.folder());
+    if (theirs != null) {
       try {
-        c = SocketChannel.open(UnixDomainSocketAddress.of(socket));
+        c = connect(LinkFolder.socketIn(theirs));
         sameHost = true;
       } catch (IOException e) {
-        LOG.debug("{} is not on this host: {}", name, e.getMessage());
+        LOG.debug("{} is not reached within this host: {}", name, e.toString());
       }
     }
     if (c == null) {
@@ -270,7 +275,7 @@ public final class Links implements AutoCloseable {
               c,
               in,
               out,
-              share ? new SharedFiles(folder.path(), Path.of(host.folder())) : null,
+              share ? new SharedFiles(folder.path(), theirs) : null,
               service,
               threads);
       add(link);
@@ -280,6 +285,27 @@ public final class Links implements AutoCloseable {
       throw e;
     } finally {
       handshakes.remove(c);
+    }
+  }
+
+  /** A process that does not accept, being stopped, has a caller wait once many have called. */
+  private SocketChannel connect(Path socket) throws IOException {
+    SocketChannel c = SocketChannel.open(StandardProtocolFamily.UNIX);
+    Future<?> deadline;
+    try {
+      deadline = timer.schedule(() -> closeQuietly(c), CONNECT_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException e) {
+      closeQuietly(c);
+      throw new IOException("this process is shutting down", e);
+    }
+    try {
+      c.connect(UnixDomainSocketAddress.of(socket));
+      return c;
+    } catch (IOException | RuntimeException e) {
+      closeQuietly(c);
+      throw e;
+    } finally {
+      deadline.cancel(false);
     }
   }
 

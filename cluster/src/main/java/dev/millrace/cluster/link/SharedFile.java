@@ -9,6 +9,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -93,7 +94,8 @@ final class SharedFile {
   }
 
   private static FileChannel open(Path path) throws IOException {
-    return FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
+    return FileChannel.open(
+        path, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
   }
 
   long capacity() {

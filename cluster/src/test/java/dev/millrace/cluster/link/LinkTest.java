@@ -21,6 +21,12 @@ import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -37,6 +43,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -365,6 +372,30 @@ class LinkTest {
       }
     }
     assertEquals(1, theirs.all().size());
+  }
+
+  @Test
+  @Timeout(value = 60, unit = TimeUnit.SECONDS)
+  void aProcessThatDoesNotAcceptIsNotWaitedForForLong() throws Exception {
+    connect(true);
+    Path stopped = Path.of(ours.folder()).resolveSibling("link-0-stopped");
+    Files.createDirectory(stopped);
+    UnixDomainSocketAddress socket = UnixDomainSocketAddress.of(stopped.resolve("socket"));
+    try (ServerSocketChannel listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      listener.bind(socket, 1);
+      // As many as are taken without being accepted.
+      try (SocketChannel _ = SocketChannel.open(socket);
+          SocketChannel _ = SocketChannel.open(socket)) {
+        Identity other = new Identity("/job:b/replica:0/task:1", 3, "localhost:3");
+        Greeting greeting =
+            new Greeting(
+                Greeting.VERSION, other, new byte[0], new byte[0], stopped.toString(), 0, 1, 2);
+        assertThrows(IOException.class, () -> ours.connect(other.task(), "localhost:3", greeting));
+      }
+    } finally {
+      Files.deleteIfExists(stopped.resolve("socket"));
+      Files.delete(stopped);
+    }
   }
 
   @Test

@@ -43,7 +43,7 @@ public final class PrivateFolder {
   }
 
   /** The folder of that name in {@code base}, made if need be. Refuses one that others can open. */
-  static PrivateFolder in(Path base, String name) {
+  public static PrivateFolder in(Path base, String name) {
     Path path = base.resolve(name);
     try {
       try {
@@ -67,6 +67,11 @@ public final class PrivateFolder {
       throw new MillraceException(
           Code.FAILED_PRECONDITION, "Cannot make the folder " + path + ": " + e.getMessage(), e);
     }
+  }
+
+  /** Where it is. */
+  public Path path() {
+    return path;
   }
 
   /** A path in the folder. */
