@@ -24,8 +24,9 @@ import java.util.function.ToLongFunction;
 /**
  * Cuts a placed graph into one graph per location. An edge that leaves a location ends in a Send
  * there and starts from a Recv on the other side; edges from one output to one location share a
- * pair. A control edge travels as an empty tensor. Within a loop a pair is used once per round; see
- * {@link Rounds}.
+ * pair, but for references: each reader has the variable read when it would itself read it. A
+ * control edge travels as an empty tensor. Within a loop a pair is used once per round; see {@link
+ * Rounds}.
  */
 public final class Partitioner {
   private final Function<String, String> locationOf;
@@ -87,7 +88,9 @@ public final class Partitioner {
           backEdges.add(new BackEdge(n, i, in));
           inputs.add(null);
         } else {
-          inputs.add(locate(in, device, nest.frameOf(n)));
+          List<Node> before =
+              in.isRef() && !isAt(in.node(), device) ? beforeRead(n, in) : List.of();
+          inputs.add(locate(in, device, nest.frameOf(n), before));
           countRounds(in.node(), device, controls);
         }
       }
@@ -138,8 +141,34 @@ public final class Partitioner {
     }
   }
 
-  /** The output that gives {@code in} on {@code device} to a reader in a loop, or in none. */
-  private Output locate(Output in, String device, int frame) {
+  /**
+   * What must have run where {@code ref} is before {@code reader}, which is elsewhere, may be sent
+   * its value: all else that the reader waits for, as one of these may change the variable. A
+   * reference is read when its reader runs, and the Send is the part of the reader that does it.
+   */
+  private List<Node> beforeRead(Node reader, Output ref) {
+    String device = devices[ref.node().id()];
+    Set<Node> before = new LinkedHashSet<>();
+    Set<Node> sources = new LinkedHashSet<>(reader.controlInputs());
+    for (Output in : reader.inputs()) {
+      if (!in.isRef()) {
+        sources.add(in.node());
+      }
+    }
+    for (Node source : sources) {
+      if (!Simplifier.isConstant(source)) {
+        before.add(locateControl(source, device));
+        countRounds(source, device, before);
+      }
+    }
+    return List.copyOf(before);
+  }
+
+  /**
+   * The output that gives {@code in} on {@code device} to a reader in a loop, or in none. If it is
+   * a reference of another location it is read once {@code before} have run there.
+   */
+  private Output locate(Output in, String device, int frame, List<Node> before) {
     Output copy = copies.get(in.node()).output(in.index());
     if (isAt(in.node(), device)) {
       return copy;
@@ -150,7 +179,7 @@ public final class Partitioner {
       here =
           frame != 0 && Simplifier.isConstant(in.node())
               ? again(in.node(), device)
-              : cut(copy, nest.outputFrame(in.node()), device);
+              : cut(copy, nest.outputFrame(in.node()), device, before);
       here.output(0).refineShape(in.shape());
       received.put(key, here);
     }
@@ -192,7 +221,7 @@ public final class Partitioner {
               attrs,
               List.of(),
               List.of(copy));
-      Node recv = cut(token.output(0), nest.outputFrame(before), device);
+      Node recv = cut(token.output(0), nest.outputFrame(before), device, List.of());
       here =
           recv.graph()
               .add(
@@ -209,7 +238,7 @@ public final class Partitioner {
 
   private Output locateCondition(Output condition, Node merge, List<Node> controls) {
     int frame = nest.outputFrame(condition.node());
-    Output here = locate(condition, merge.device(), frame);
+    Output here = locate(condition, merge.device(), frame, List.of());
     if (isAt(condition.node(), merge.device())
         && !devices[condition.node().id()].equals(merge.device())) {
       controls.add(merge);
@@ -221,8 +250,11 @@ public final class Partitioner {
     return DeviceSpec.parse(device).taskName();
   }
 
-  /** Adds a Send of {@code source} where it is and the matching Recv on {@code device}. */
-  private Node cut(Output source, int frame, String device) {
+  /**
+   * Adds a Send of {@code source} where it is, for when {@code before} have run, and the matching
+   * Recv on {@code device}.
+   */
+  private Node cut(Output source, int frame, String device, List<Node> before) {
     Node from = source.node();
     if (source.dtype() == DType.VARIANT && !taskOf(from.device()).equals(taskOf(device))) {
       throw new MillraceException(
@@ -252,7 +284,7 @@ public final class Partitioner {
             from.device(),
             send,
             List.of(source),
-            List.of());
+            before);
     Map<String, AttrValue> recv = new LinkedHashMap<>(ends);
     recv.put("tensor_type", AttrValue.of(source.dtype()));
     return partOf(device)
