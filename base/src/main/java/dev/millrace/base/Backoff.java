@@ -1,0 +1,46 @@
+package dev.millrace.base;
+
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Pauses between the attempts of a retry. Each is twice as long as the one before, up to a limit,
+ * and shortened at random by up to half: tasks that failed together do not retry together.
+ *
+ * <p>Threading: one thread at a time.
+ */
+public final class Backoff {
+  private final long firstNanos;
+  private final long longestNanos;
+  private long nextNanos;
+
+  /** Pauses that grow from {@code first} to {@code longest}. */
+  public Backoff(Duration first, Duration longest) {
+    this.firstNanos = first.toNanos();
+    this.longestNanos = longest.toNanos();
+    this.nextNanos = firstNanos;
+  }
+
+  /** The length of the next pause; the one after it is longer. */
+  public long nextNanos() {
+    long whole = nextNanos;
+    nextNanos = Math.min(2 * whole, longestNanos);
+    return whole - ThreadLocalRandom.current().nextLong(whole / 2 + 1);
+  }
+
+  /** Pauses the calling thread; ends early if the thread is interrupted. */
+  public void pause() {
+    long end = System.nanoTime() + nextNanos();
+    for (long left = end - System.nanoTime();
+        left > 0 && !Thread.currentThread().isInterrupted();
+        left = end - System.nanoTime()) {
+      LockSupport.parkNanos(left);
+    }
+  }
+
+  /** Starts again from the first, shortest pause. */
+  public void reset() {
+    nextNanos = firstNanos;
+  }
+}
