@@ -20,6 +20,7 @@ import dev.millrace.wire.GraphCodec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -67,7 +68,15 @@ public final class ClusterSession implements Session {
         List<String> targets,
         RunOptions options);
 
+    Map<String, String> silentTasks(Collection<String> tasks, Duration limit);
+
     void close(boolean opened);
+  }
+
+  /** Known where the master is in this process; of any other nothing is asked. */
+  @Override
+  public Map<String, String> silentTasks(Collection<String> tasks, Duration limit) {
+    return closed ? Map.of() : connection.silentTasks(tasks, limit);
   }
 
   private synchronized void bringUpToDate() {
@@ -190,6 +199,11 @@ public final class ClusterSession implements Session {
     }
 
     @Override
+    public Map<String, String> silentTasks(Collection<String> tasks, Duration limit) {
+      return master.silentTasks(tasks, limit);
+    }
+
+    @Override
     public void close(boolean opened) {
       if (opened) {
         try {
@@ -242,6 +256,11 @@ public final class ClusterSession implements Session {
           targets,
           options,
           d -> StepStatsReader.read(d, options.trace()));
+    }
+
+    @Override
+    public Map<String, String> silentTasks(Collection<String> tasks, Duration limit) {
+      return Map.of();
     }
 
     @Override

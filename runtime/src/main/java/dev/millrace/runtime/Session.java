@@ -4,7 +4,9 @@ import dev.millrace.graph.Given;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.tensor.Tensor;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 
@@ -61,6 +63,18 @@ public interface Session extends AutoCloseable {
   interface Callable {
     /** Runs with these values for the feeds; they are borrowed. The results are the caller's. */
     Tensor[] run(Tensor... feeds);
+  }
+
+  /**
+   * Which of these tasks of the session's cluster do not answer, and why, as far as that can be
+   * told: {@code worker/1} by {@code localhost:2222: no answer within 2 s}. A session in one
+   * process has no other tasks. Waits for answers at most for {@code limit}.
+   *
+   * @param tasks names such as {@code worker/1}, those the cluster lacks are left out; empty for
+   *     all others of the cluster
+   */
+  default Map<String, String> silentTasks(Collection<String> tasks, Duration limit) {
+    return Map.of();
   }
 
   @Override

@@ -18,11 +18,13 @@ import dev.millrace.runtime.Device;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
@@ -88,6 +90,34 @@ public final class Master {
             .map(t -> peers.peer(t.name()).status(patience).exceptionally(e -> List.of()))
             .toList();
     return calls.stream().flatMap(c -> c.join().stream()).toList();
+  }
+
+  /**
+   * Which of these tasks do not answer within {@code limit}, and why; see {@link
+   * dev.millrace.runtime.Session#silentTasks}.
+   */
+  public Map<String, String> silentTasks(Collection<String> names, Duration limit) {
+    Map<TaskId, CompletableFuture<?>> probes = new LinkedHashMap<>();
+    for (TaskId task : cluster.tasks()) {
+      if (!task.name().equals(self.name())
+          && (names.isEmpty() || names.contains(task.toString()))) {
+        probes.put(task, peers.probe(task.name(), limit));
+      }
+    }
+    Map<String, String> silent = new LinkedHashMap<>();
+    probes.forEach(
+        (task, probe) -> {
+          try {
+            probe.join();
+          } catch (CompletionException e) {
+            silent.put(
+                task.toString(),
+                cluster.address(task)
+                    + ": "
+                    + TaskRoll.stage(MillraceException.of(e.getCause()), limit));
+          }
+        });
+    return silent;
   }
 
   /** Opens a session over all tasks that the settings allow, once they have answered. */

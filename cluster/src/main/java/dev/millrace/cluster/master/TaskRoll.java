@@ -97,7 +97,7 @@ final class TaskRoll {
     } catch (TimeoutException e) {
       return false;
     } catch (ExecutionException e) {
-      m.stage = stage(MillraceException.of(e));
+      m.stage = stage(MillraceException.of(e), ATTEMPT);
       m.attempt = null;
       m.retryNanos = System.nanoTime() + PAUSE_NANOS;
       return false;
@@ -135,7 +135,7 @@ final class TaskRoll {
   }
 
   /** What a failure says about how far the connection got. */
-  private static String stage(MillraceException e) {
+  static String stage(MillraceException e, Duration limit) {
     String m = String.valueOf(e.getMessage());
     String all = m + " " + deepest(e);
     if (e.code() == Code.FAILED_PRECONDITION) {
@@ -148,7 +148,7 @@ final class TaskRoll {
       return "refused: nothing listens there";
     }
     if (e.code() == Code.DEADLINE_EXCEEDED) {
-      return "no answer within " + ATTEMPT.toSeconds() + " s";
+      return "no answer within " + limit.toSeconds() + " s";
     }
     if (e.code() == Code.UNIMPLEMENTED
         || all.contains("SETTINGS")

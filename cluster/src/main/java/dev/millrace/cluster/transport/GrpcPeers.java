@@ -12,6 +12,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -73,9 +74,16 @@ public final class GrpcPeers implements Peers, AutoCloseable {
 
   @Override
   public WorkerPeer peer(String taskName) {
-    if (self != null && self.name().equals(taskName)) {
-      return self;
-    }
+    return self != null && self.name().equals(taskName) ? self : other(taskName);
+  }
+
+  /** By gRPC alone: tasks that only watch each other need no link. */
+  @Override
+  public CompletableFuture<?> probe(String taskName, Duration timeout) {
+    return other(taskName).byGrpc().status(timeout);
+  }
+
+  private LinkedWorker other(String taskName) {
     return peers.computeIfAbsent(
         taskName,
         n -> {

@@ -1,5 +1,8 @@
 package dev.millrace.cluster.worker;
 
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
 /** Finds the other tasks of the cluster by name. */
 @FunctionalInterface
 public interface Peers {
@@ -9,6 +12,11 @@ public interface Peers {
   /** The way to push tensors to a task, or null where they must be asked for. */
   default Outlet outlet(String taskName) {
     return null;
+  }
+
+  /** Done when the task has answered; fails if it has not within {@code timeout}. */
+  default CompletableFuture<?> probe(String taskName, Duration timeout) {
+    return peer(taskName).status(timeout);
   }
 
   /** Gives back the connections, where they belong to one session. */
