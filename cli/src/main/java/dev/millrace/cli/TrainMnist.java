@@ -14,6 +14,7 @@ import dev.millrace.examples.mnist.Network;
 import dev.millrace.examples.mnist.Progress;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -138,6 +139,14 @@ final class TrainMnist implements Callable<Integer> {
               + " cluster is started, else nowhere.")
   Path logDir;
 
+  @Option(
+      names = {"--step-timeout", "--step_timeout"},
+      paramLabel = "SECONDS",
+      description =
+          "How long a step may take, waiting for other tasks included, before training fails; 0 for"
+              + " no limit. Default: ${DEFAULT-VALUE}")
+  int stepTimeout = 600;
+
   @Option(names = "--resume", description = "Go on from the checkpoint in the log folder.")
   boolean resume;
 
@@ -240,6 +249,10 @@ final class TrainMnist implements Callable<Integer> {
               + " must be waited for.",
           backupWorkers, workers);
     }
+    if (stepTimeout < 0) {
+      throw MillraceException.invalid(
+          "--step-timeout is %d; it must be at least 1, or 0 for no limit.", stepTimeout);
+    }
     if (bound < 0) {
       throw MillraceException.invalid("--staleness-bound is %d; it must be at least 0.", bound);
     }
@@ -284,7 +297,8 @@ final class TrainMnist implements Callable<Integer> {
             backupWorkers,
             bound,
             dataDir,
-            logDir),
+            logDir,
+            stepTimeout == 0 ? null : Duration.ofSeconds(stepTimeout)),
         new Progress(System.out, steps, live || Terminal.isThere()));
   }
 
@@ -395,6 +409,7 @@ final class TrainMnist implements Callable<Integer> {
     flags.addAll(List.of("--batch-size", Integer.toString(batchSize)));
     flags.addAll(List.of("--learning-rate", Float.toString(learningRate())));
     flags.addAll(List.of("--seed", Long.toString(seed)));
+    flags.addAll(List.of("--step-timeout", Integer.toString(stepTimeout)));
     flags.addAll(List.of("--log-dir", logDir.toAbsolutePath().toString()));
     if (dataDir != null) {
       flags.addAll(List.of("--data-dir", dataDir.toAbsolutePath().toString()));

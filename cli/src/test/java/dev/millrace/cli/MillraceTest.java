@@ -187,6 +187,7 @@ class MillraceTest {
     Ran.millrace("train", "mnist", "--learning-rate", "NaN").wasRefusedFor("--learning-rate");
     Ran.millrace("train", "mnist", "--learning-rate", "0").wasRefusedFor("--learning-rate");
     Ran.millrace("train", "mnist", "--staleness-bound", "-1").wasRefusedFor("--staleness-bound");
+    Ran.millrace("train", "mnist", "--step-timeout", "-1").wasRefusedFor("--step-timeout");
     Ran.millrace("k8s", "--name", "a", "--image", "b", "--", "train", "mnist", "--mode", "ring")
         .wasRefusedFor("--mode ring", "--mode async");
   }

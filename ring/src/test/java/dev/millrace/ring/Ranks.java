@@ -26,13 +26,18 @@ final class Ranks {
 
   private Ranks() {}
 
+  /** How rank {@code r} joins {@code job}. */
+  static Settings settings(int r, int size, String job) {
+    Place place = new Place(r, size, null, null, null, "127.0.0.1", job, r == 0);
+    return Settings.of(place).withTerms(TERMS);
+  }
+
   /** Runs the body as each of {@code size} ranks; the results in order of rank. */
   static <T> List<T> run(int size, Body<T> body) {
     String job = "test-" + UUID.randomUUID();
     List<FutureTask<T>> tasks = new ArrayList<>();
     for (int r = 0; r < size; r++) {
-      Place place = new Place(r, size, null, null, null, "127.0.0.1", job, r == 0);
-      Settings settings = Settings.of(place).withTerms(TERMS);
+      Settings settings = settings(r, size, job);
       FutureTask<T> task =
           new FutureTask<>(
               () -> {

@@ -68,6 +68,7 @@ public final class MnistTraining {
    * @param backupWorkers workers whose gradients a synchronous step does not wait for
    * @param bound steps a worker may be ahead of the slowest, in bounded mode
    * @param logDir where checkpoints and summaries go; null for nowhere
+   * @param stepTimeout how long a step may take; null for no limit
    */
   public record Settings(
       Network network,
@@ -81,7 +82,8 @@ public final class MnistTraining {
       int backupWorkers,
       int bound,
       Path dataDir,
-      Path logDir) {}
+      Path logDir,
+      Duration stepTimeout) {}
 
   private final Settings settings;
   private final Progress progress;
@@ -253,6 +255,7 @@ public final class MnistTraining {
     return TrainingSettings.DEFAULT
         .withChief(chief)
         .withFolder(settings.logDir)
+        .withStepTimeout(settings.stepTimeout)
         .withHooks(
             new NanTensorHook(model.loss()), StopAtStepHook.at(model.globalStep(), settings.steps));
   }

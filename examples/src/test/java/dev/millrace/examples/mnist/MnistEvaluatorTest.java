@@ -35,7 +35,19 @@ class MnistEvaluatorTest {
   private MnistEvaluator evaluator(Duration patience) {
     MnistTraining.Settings settings =
         new MnistTraining.Settings(
-            Network.SOFTMAX, Method.SGD, Mode.ASYNC, STEPS, 100, .3f, 1, 1, 0, 1, null, folder);
+            Network.SOFTMAX,
+            Method.SGD,
+            Mode.ASYNC,
+            STEPS,
+            100,
+            .3f,
+            1,
+            1,
+            0,
+            1,
+            null,
+            folder,
+            null);
     Progress progress =
         new Progress(new PrintStream(shown, true, StandardCharsets.UTF_8), STEPS, false);
     return new MnistEvaluator(settings, progress, patience);

@@ -1,5 +1,6 @@
 package dev.millrace.train.job;
 
+import dev.millrace.base.Backoff;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
@@ -54,7 +55,8 @@ public final class JobEnd {
   private static final Duration GOODBYE = Duration.ofSeconds(2);
 
   private static final Duration GRACE = Duration.ofSeconds(10);
-  private static final long PAUSE_NANOS = 500_000_000L;
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
   private static final long LOOK_NANOS = 200_000_000L;
   private static final Duration REPORT = Duration.ofSeconds(60);
   private static final Duration LONGEST_REPORT = Duration.ofMinutes(5);
@@ -240,6 +242,7 @@ public final class JobEnd {
     Output next = QueueAccess.dequeue(there, queue, List.of(DType.STRING)).output(0);
     Roll roll = new Roll(tasks, grace);
     roll.report();
+    Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
     while (true) {
       try (Session session = sessions.open(graph)) {
         return roll.call(session, count, next);
@@ -249,7 +252,7 @@ public final class JobEnd {
           throw e;
         }
         LOG.warn("Listening anew for the end of the job: {}", e.getMessage());
-        LockSupport.parkNanos(PAUSE_NANOS);
+        backoff.pause();
       }
     }
   }

@@ -41,6 +41,10 @@ public final class StopRequest implements SessionRunHook {
   private static final RunOptions LIMIT = RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(10));
 
   private final boolean chief;
+
+  /** Whether the chief's end is that of the job. */
+  private final boolean atEnd;
+
   private final Output raised;
   private final Node raise;
   private final Node clear;
@@ -54,7 +58,17 @@ public final class StopRequest implements SessionRunHook {
    * @param chief whether this task clears what an earlier job left
    */
   public StopRequest(Scope outer, String device, boolean chief) {
+    this(outer, device, chief, true);
+  }
+
+  /** One that is raised on demand only: when the chief ends, other workers may train on. */
+  public static StopRequest onDemand(Scope outer, String device, boolean chief) {
+    return new StopRequest(outer, device, chief, false);
+  }
+
+  private StopRequest(Scope outer, String device, boolean chief, boolean atEnd) {
     this.chief = chief;
+    this.atEnd = atEnd;
     Scope graph = Scope.of(outer.graph());
     Scope scope =
         (device.isEmpty() ? graph : graph.withDevice(device)).withSubScope("stop_request");
@@ -134,7 +148,7 @@ public final class StopRequest implements SessionRunHook {
   /** The end of the chief is that of the job. */
   @Override
   public void end(Session s) {
-    if (chief) {
+    if (chief && atEnd) {
       seen = true; // nobody else asked
       raiseIn(s);
     }
@@ -142,7 +156,7 @@ public final class StopRequest implements SessionRunHook {
 
   @Override
   public void abandon(Session s, MillraceException cause) {
-    if (chief) {
+    if (chief && atEnd) {
       raiseIn(s);
     }
   }

@@ -9,9 +9,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What a process does when the system tells it to terminate (SIGTERM): it passes the word on, lets
- * its work come to an end for a while, and then exits with the code of that work. Ctrl-C is another
- * thing: it ends this process at once, but for a goodbye ({@link JobEnd}), and leaves the rest of
- * the job alone.
+ * its work come to an end for a while, and then exits with the code of that work. A second SIGTERM,
+ * 2 s later or more, ends it at once. Ctrl-C is another thing: it ends this process at once, but
+ * for a goodbye ({@link JobEnd}), and leaves the rest of the job alone.
  *
  * <p>Threading: the request runs on a thread of the system's.
  */
@@ -21,9 +21,20 @@ public final class Termination {
   /** The exit code of a process that was told to terminate before its work was done. */
   public static final int TERMINATED = 143;
 
+  /**
+   * A signal that comes this soon after another is the same one: sent to the group of processes as
+   * well, or passed on by a parent.
+   */
+  private static final Duration REPEATED = Duration.ofSeconds(2);
+
+  private static volatile boolean installed;
+
   private final CountDownLatch finished = new CountDownLatch(1);
   private volatile int exitCode;
   private volatile boolean requested;
+
+  /** When the process was told to terminate; 0 if it was not. */
+  private volatile long toldNanos;
 
   /**
    * From now on SIGTERM runs {@code request}, and the process has {@code grace} to finish. Where
@@ -31,10 +42,27 @@ public final class Termination {
    */
   public static Termination install(Consumer<Termination> request, Duration grace) {
     Termination t = new Termination();
-    if (!TerminateSignal.handle(() -> t.terminate(request, grace))) {
+    installed = TerminateSignal.handle(() -> t.terminate(request, grace));
+    if (!installed) {
       LOG.warn("SIGTERM cannot be noticed here: it will end this process without a last save.");
     }
     return t;
+  }
+
+  /** Whether the program handles SIGTERM by {@link #install}. */
+  static boolean isInstalled() {
+    return installed;
+  }
+
+  /** Whether a signal that comes now is a second one after that at {@code toldNanos}, 0 if none. */
+  static boolean isRepeated(long toldNanos) {
+    return toldNanos != 0 && System.nanoTime() - toldNanos > REPEATED.toNanos();
+  }
+
+  /** Ends the process without a save. */
+  static void endAtOnce() {
+    LOG.warn("Told to terminate a second time: the process ends at once, without a save.");
+    Runtime.getRuntime().halt(TERMINATED);
   }
 
   /** Has this process do what it does on SIGTERM; without a handler of ours, it ends. */
@@ -45,9 +73,13 @@ public final class Termination {
   }
 
   private void terminate(Consumer<Termination> request, Duration grace) {
-    if (finished.getCount() == 0) {
+    if (isRepeated(toldNanos)) {
+      endAtOnce();
+    }
+    if (finished.getCount() == 0 || toldNanos != 0) {
       return;
     }
+    toldNanos = System.nanoTime() | 1;
     requested = true;
     LOG.info("Told to terminate: asking the job to save and stop.");
     int code = TERMINATED;

@@ -1,5 +1,6 @@
 package dev.millrace.train.session;
 
+import dev.millrace.base.Backoff;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
@@ -11,6 +12,9 @@ import dev.millrace.runtime.exec.StepTrace;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.job.SaveOnTermination;
+import dev.millrace.train.job.StopRequest;
+import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,13 +44,19 @@ import org.slf4j.LoggerFactory;
  * <p>Closing ends the hooks (the last save is one of them) unless a step failed. A failure that is
  * not a step's is reported by {@link #fail}; {@link #loop} does that.
  *
+ * <p>SIGTERM ends training after the step under way on all workers of the job; once the session is
+ * closed, with its last save, the process exits with code 143. See {@link
+ * TrainingSettings#withSavesOnTermination}.
+ *
  * <p>Threading: steps are run by one thread at a time; {@link #requestStop} and {@link #shouldStop}
  * may be called by any.
  */
 public final class MonitoredTrainingSession implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MonitoredTrainingSession.class);
 
-  private static final RunOptions CHECK = RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(20));
+  private static final RunOptions CHECK = RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(5));
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
   private final TrainingSettings settings;
   private final UsualHooks usual;
@@ -55,6 +65,10 @@ public final class MonitoredTrainingSession implements AutoCloseable {
   private final ChiefLock lock;
   private final StepWatch watch;
   private final Readiness model;
+
+  /** What SIGTERM does; null if the program sees to that. */
+  private final SaveOnTermination termination;
+
   private Session session;
   private Coordinator coordinator;
   private MillraceException failure;
@@ -72,13 +86,20 @@ public final class MonitoredTrainingSession implements AutoCloseable {
    * when the model is ready.
    */
   public static MonitoredTrainingSession start(
-      Scope scope, SessionFactory factory, TrainingSettings settings, Scaffold scaffold) {
+      Scope scope, SessionFactory factory, TrainingSettings givenSettings, Scaffold scaffold) {
+    TrainingSettings settings =
+        givenSettings.savesOnTermination() ? withStopRequest(scope, givenSettings) : givenSettings;
     ChiefLock lock = null;
     UsualHooks usual = null;
     MonitoredTrainingSession training;
     try {
       if (settings.chief() && settings.folder() != null) {
         lock = ChiefLock.take(settings.folder());
+      }
+      if (settings.chief() && settings.folder() == null && settings.savesAtAll()) {
+        LOG.warn(
+            "Training has no folder: nothing will be saved, and what is lost with a process is lost"
+                + " for good. Set one by TrainingSettings.withFolder, or --log-dir.");
       }
       settings.hooks().forEach(SessionRunHook::begin);
       Scaffold complete = scaffold.completed(scope, settings.chief() && settings.folder() != null);
@@ -101,6 +122,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
                   settings.folder(),
                   mark,
                   settings.maxWait(),
+                  settings.recovers(),
                   settings.hooks()));
       List<QueueRunner> queues = QueueRunner.of(scope.graph());
       training = new MonitoredTrainingSession(settings, usual, mark, queues, starter, lock, global);
@@ -115,12 +137,25 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     }
     try {
       training.create(true);
+      if (training.termination != null) {
+        training.termination.ready();
+      }
       return training;
     } catch (RuntimeException e) {
       training.fail(MillraceException.of(e));
       training.close();
       throw e;
     }
+  }
+
+  /** With a request to stop beside the global step, unless the program has one of its own. */
+  private static TrainingSettings withStopRequest(Scope scope, TrainingSettings settings) {
+    if (settings.hooks().stream().anyMatch(StopRequest.class::isInstance)) {
+      return settings;
+    }
+    GraphVariable step = GlobalStep.find(scope.graph());
+    String device = step == null ? "" : step.node().device();
+    return settings.withHooks(StopRequest.onDemand(scope, device, settings.chief()));
   }
 
   private MonitoredTrainingSession(
@@ -140,16 +175,32 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     if (mark != null) {
       hooks.add(mark);
     }
+    if (!settings.chief()) {
+      hooks.add(new ChiefWatch(settings.chiefName(), settings.folder()));
+    }
     hooks.sort(Comparator.comparing(SessionRunHook::isLast));
     this.starter = starter;
     this.lock = lock;
-    this.watch = new StepWatch(hooks);
+    this.watch = new StepWatch(hooks, settings.stepTimeout());
     this.model = model;
+    this.termination =
+        settings.savesOnTermination() ? SaveOnTermination.of(this::requestStopOfAll) : null;
+  }
+
+  /** Asks all workers of the job to stop after their step, this one for certain. */
+  private void requestStopOfAll() {
+    requestStop();
+    for (SessionRunHook hook : hooks) {
+      if (hook instanceof StopRequest all) {
+        all.raise();
+      }
+    }
   }
 
   /** Makes a session; again, for as long as may be waited, if a task is lost while hooks begin. */
   private void create(boolean first) {
     long end = System.nanoTime() + settings.maxWait().toNanos();
+    Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
     boolean fresh = first;
     while (true) {
       if (lock != null) {
@@ -164,10 +215,14 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         return;
       } catch (MillraceException e) {
         closeSession();
+        if (!settings.recovers() && isLoss(e)) {
+          throw ends(e);
+        }
         if (!SessionStarter.isPassing(e) || System.nanoTime() > end) {
           throw e;
         }
         LOG.warn("A task was lost while training began; once more: {}", e.getMessage());
+        backoff.pause();
       }
     }
   }
@@ -183,7 +238,18 @@ public final class MonitoredTrainingSession implements AutoCloseable {
           }
         });
     hooks.forEach(h -> h.afterCreateSession(mine, ours));
-    watch.look(() -> checkModel(mine, ours));
+    watch.look(
+        new StepWatch.Subject() {
+          @Override
+          public Map<String, String> silentTasks(Duration limit) {
+            return mine.silentTasks(List.of(), limit);
+          }
+
+          @Override
+          public void check() {
+            checkModel(mine, ours);
+          }
+        });
   }
 
   /**
@@ -264,15 +330,20 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         } catch (MillraceException e) {
           MillraceException cause = coordinator.failure() != null ? coordinator.failure() : e;
           if (!isLoss(cause)) {
-            throw cause;
+            throw cause.code() == Code.DEADLINE_EXCEEDED ? timedOut(cause) : cause;
+          }
+          if (!settings.recovers()) {
+            throw ends(cause);
           }
           if (retries == null) {
             retries = new Retries(settings.maxWait());
           } else {
             retries.failed(cause);
           }
+          watch.end();
           recover(cause);
           retries.begin();
+          watch.begin();
         }
       }
     } catch (RuntimeException e) {
@@ -302,12 +373,33 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     return e.code() == Code.UNAVAILABLE || e.code() == Code.ABORTED;
   }
 
+  /** A loss after which training cannot go on. */
+  private static MillraceException ends(MillraceException cause) {
+    return cause.withMessage(
+        "Training ends: a task was lost that cannot come back. "
+            + cause.getMessage()
+            + " Start all tasks again; they go on from the last checkpoint, if one was saved.");
+  }
+
+  /** Adds what the step waited for. */
+  private MillraceException timedOut(MillraceException cause) {
+    return settings.stepTimeout() == null
+        ? cause
+        : cause.withMessage(
+            cause.getMessage()
+                + " The limit of a step is "
+                + settings.stepTimeout().toSeconds()
+                + " s (TrainingSettings.withStepTimeout, --step-timeout). "
+                + watch.state());
+  }
+
   private List<Tensor> attempt(
       Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets) {
     if (coordinator.failure() != null) {
       throw coordinator.failure();
     }
-    SessionRunContext context = new SessionRunContext(session, fetches, targets);
+    RunOptions options = RunOptions.DEFAULT.withTimeout(settings.stepTimeout());
+    SessionRunContext context = new SessionRunContext(session, fetches, targets, options);
     Map<Output, Tensor> allFeeds = new LinkedHashMap<>(feeds);
     SequencedSet<Output> extra = new LinkedHashSet<>();
     SequencedSet<Node> allTargets = new LinkedHashSet<>(targets);
@@ -324,11 +416,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     allFetches.addAll(extra);
     StepTrace trace = traced ? new StepTrace() : null;
     List<Tensor> results =
-        session.run(
-            allFeeds,
-            allFetches,
-            List.copyOf(allTargets),
-            RunOptions.DEFAULT.withTimeout(settings.stepTimeout()).withTrace(trace));
+        session.run(allFeeds, allFetches, List.copyOf(allTargets), options.withTrace(trace));
     List<Tensor> hooksOwn = results.subList(fetches.size(), results.size());
     try {
       Map<Output, Tensor> byOutput = new HashMap<>();
@@ -438,6 +526,13 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       usual.close();
       if (lock != null) {
         lock.close();
+      }
+      if (termination != null) {
+        if (failure == null) {
+          termination.close();
+        } else {
+          termination.failed();
+        }
       }
     }
   }

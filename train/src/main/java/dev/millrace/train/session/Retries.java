@@ -1,8 +1,8 @@
 package dev.millrace.train.session;
 
+import dev.millrace.base.Backoff;
 import dev.millrace.base.MillraceException;
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Patience with a step that loses tasks again and again: longer and longer pauses between the
@@ -13,11 +13,11 @@ final class Retries {
   /** An attempt that lasts longer than this was under way when something happened to it. */
   private static final long SOON_NANOS = 10_000_000_000L;
 
-  private static final long FIRST_PAUSE_NANOS = 1_000_000L;
-  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000L;
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(2);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
 
   private final Duration limit;
-  private long pauseNanos = FIRST_PAUSE_NANOS;
+  private final Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
   private long spentNanos;
   private long begun;
 
@@ -35,16 +35,17 @@ final class Retries {
     long took = System.nanoTime() - begun;
     if (took > SOON_NANOS) {
       spentNanos = 0;
-      pauseNanos = FIRST_PAUSE_NANOS;
-      return;
+      backoff.reset();
+    } else {
+      spentNanos += took;
     }
-    spentNanos += took + pauseNanos;
     if (spentNanos > limit.toNanos()) {
       throw cause.withMessage(
           "The step loses tasks again and again, as soon as they are back. The last time: "
               + cause.getMessage());
     }
-    LockSupport.parkNanos(pauseNanos);
-    pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
+    long paused = System.nanoTime();
+    backoff.pause();
+    spentNanos += System.nanoTime() - paused;
   }
 }

@@ -2,6 +2,7 @@ package dev.millrace.train.session;
 
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
+import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
 import java.util.List;
 
@@ -10,17 +11,24 @@ public final class SessionRunContext {
   private final Session session;
   private final List<Output> fetches;
   private final List<Node> targets;
+  private final RunOptions options;
   private boolean stopRequested;
 
-  SessionRunContext(Session session, List<Output> fetches, List<Node> targets) {
+  SessionRunContext(Session session, List<Output> fetches, List<Node> targets, RunOptions options) {
     this.session = session;
     this.fetches = fetches;
     this.targets = targets;
+    this.options = options;
   }
 
   /** The session, for what a hook runs on its own. */
   public Session session() {
     return session;
+  }
+
+  /** For what a hook runs on its own and that may take as long as a step: its time limit. */
+  public RunOptions options() {
+    return options;
   }
 
   /** What the caller of the step asked for. */

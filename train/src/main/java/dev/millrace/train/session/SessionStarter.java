@@ -1,5 +1,6 @@
 package dev.millrace.train.session;
 
+import dev.millrace.base.Backoff;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
@@ -9,7 +10,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,9 +20,9 @@ import org.slf4j.LoggerFactory;
  */
 final class SessionStarter {
   private static final Logger LOG = LoggerFactory.getLogger(SessionStarter.class);
-  private static final long FIRST_PAUSE_NANOS = 50_000_000L;
-  private static final long LONGEST_PAUSE_NANOS = 1_000_000_000L;
-  private static final long REPORT_NANOS = 10_000_000_000L;
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
+  private static final long REPORT_NANOS = 5_000_000_000L;
   private static final int NAMED = 3;
 
   /**
@@ -30,6 +30,7 @@ final class SessionStarter {
    *
    * @param folder where the checkpoints are; null for none
    * @param mark by which a chief knows its job again; null for a job without a folder
+   * @param recovers whether a task that cannot be reached may come back
    * @param hooks told before the chief prepares the model
    */
   record Task(
@@ -38,6 +39,7 @@ final class SessionStarter {
       Path folder,
       JobMark mark,
       Duration maxWait,
+      boolean recovers,
       List<SessionRunHook> hooks) {}
 
   private final Graph graph;
@@ -89,7 +91,7 @@ final class SessionStarter {
         return session;
       } catch (MillraceException e) {
         closeQuietly(session);
-        if (!isPassing(e)) {
+        if (!task.recovers || !isPassing(e)) {
           throw e;
         }
         problem = e;
@@ -189,7 +191,7 @@ final class SessionStarter {
     private final Duration limit;
     private final long start = System.nanoTime();
     private long reported = start;
-    private long pauseNanos = FIRST_PAUSE_NANOS;
+    private final Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
 
     Wait(Duration limit) {
       this.limit = limit;
@@ -211,8 +213,7 @@ final class SessionStarter {
         Thread.currentThread().interrupt();
         throw new MillraceException(Code.CANCELLED, "Interrupted while starting: " + what);
       }
-      LockSupport.parkNanos(pauseNanos);
-      pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
+      backoff.pause();
     }
   }
 }

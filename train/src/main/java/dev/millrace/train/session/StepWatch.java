@@ -1,47 +1,71 @@
 package dev.millrace.train.session;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Says so when a step takes very long, and what it may be waiting for: a step is never silent. And
- * has someone look after what such a step may not notice.
+ * Reports a step that takes long: what it waits for, and which tasks of the cluster do not answer.
+ * A task that does not answer is named within seconds, a step that merely takes long after {@link
+ * #LONG_NANOS}. Also runs a check for what such a step may not notice.
  *
  * <p>Threading: the thread of the steps calls {@link #begin} and {@link #end}, the watch's own
  * thread looks on.
  */
 final class StepWatch implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(StepWatch.class);
-  private static final long PERIOD_SECONDS = 3;
-  private static final long LONG_NANOS = 30_000_000_000L;
-  private static final long REPORT_NANOS = 10_000_000_000L;
+  private static final long SECOND = 1_000_000_000L;
+  private static final long PROBE_AFTER_NANOS = 2 * SECOND;
+  private static final Duration PROBE_LIMIT = Duration.ofSeconds(2);
+  private static final long LONG_NANOS = 10 * SECOND;
+  private static final long SILENT_REPORT_NANOS = 8 * SECOND;
+  private static final long LONGEST_REPORT_NANOS = 60 * SECOND;
+
+  /** What is looked at while a step takes long. */
+  interface Subject {
+    /** The tasks that do not answer within {@code limit}, with the reason. */
+    Map<String, String> silentTasks(Duration limit);
+
+    /** Ends the session if the step waits in vain. */
+    void check();
+  }
 
   private final List<SessionRunHook> hooks;
+  private final Duration stepTimeout;
   private final ScheduledExecutorService timer;
 
   /** When the step under way began; 0 between steps. */
   private volatile long begun;
 
-  /** What is done every few seconds of a step that takes long; null for nothing. */
-  private volatile Runnable check;
+  /** What is looked at; null for nothing. */
+  private volatile Subject subject;
 
-  /** When the step under way was last spoken of. Touched by the watch's thread only. */
-  private long reported = System.nanoTime();
+  /** The tasks that did not answer when the step under way was last looked at. */
+  private volatile Map<String, String> silent = Map.of();
 
-  StepWatch(List<SessionRunHook> hooks) {
+  // Of the step under way, touched by the watch's thread only.
+  private long watched;
+  private long nextReport;
+  private long reportNanos;
+
+  StepWatch(List<SessionRunHook> hooks, Duration stepTimeout) {
     this.hooks = hooks;
+    this.stepTimeout = stepTimeout;
     timer =
         Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("millrace-step-watch").factory());
-    timer.scheduleAtFixedRate(this::watch, PERIOD_SECONDS, PERIOD_SECONDS, TimeUnit.SECONDS);
+    timer.scheduleWithFixedDelay(this::watchSafely, 1, 1, TimeUnit.SECONDS);
   }
 
   void begin() {
+    silent = Map.of();
     begun = System.nanoTime() | 1;
   }
 
@@ -49,35 +73,76 @@ final class StepWatch implements AutoCloseable {
     begun = 0;
   }
 
-  /** Has {@code check} run now and then, by the watch's thread, while a step takes long. */
-  void look(Runnable check) {
-    this.check = check;
+  /** Looks at {@code subject} from now on. */
+  void look(Subject subject) {
+    this.subject = subject;
+  }
+
+  private void watchSafely() {
+    try {
+      watch();
+    } catch (Throwable e) { // or the timer would never run again
+      LOG.warn("A step that takes long could not be looked at: {}", e.toString());
+    }
   }
 
   private void watch() {
     long start = begun;
-    long now = System.nanoTime();
-    long waited = now - start;
-    if (start == 0 || waited < PERIOD_SECONDS * 1_000_000_000L) {
+    Subject looked = subject;
+    if (start == 0 || System.nanoTime() - start < PROBE_AFTER_NANOS) {
       return;
     }
-    if (waited > LONG_NANOS && now - reported > REPORT_NANOS) {
-      reported = now;
-      List<String> reasons =
-          hooks.stream().map(SessionRunHook::waitsFor).filter(Objects::nonNull).toList();
-      LOG.warn(
-          "A step has been running for {} s.{}",
-          waited / 1_000_000_000L,
-          reasons.isEmpty() ? "" : " It may be waiting for " + String.join("; ", reasons) + ".");
+    if (start != watched) {
+      watched = start;
+      nextReport = start + LONG_NANOS;
+      reportNanos = LONG_NANOS;
     }
-    Runnable some = check;
-    try {
-      if (some != null) {
-        some.run();
-      }
-    } catch (RuntimeException e) {
-      LOG.debug("Looking after a step that takes long failed.", e);
+    Map<String, String> before = silent;
+    Map<String, String> now = looked == null ? Map.of() : looked.silentTasks(PROBE_LIMIT);
+    if (begun != start) {
+      return;
     }
+    silent = now;
+    report(start, before);
+    if (looked != null) {
+      looked.check();
+    }
+  }
+
+  private void report(long start, Map<String, String> before) {
+    long now = System.nanoTime();
+    boolean news = !before.keySet().containsAll(silent.keySet());
+    if (!news && now - nextReport < 0) {
+      return;
+    }
+    if (silent.isEmpty()) {
+      reportNanos = Math.min(2 * reportNanos, LONGEST_REPORT_NANOS);
+      nextReport = now + reportNanos;
+    } else {
+      nextReport = now + SILENT_REPORT_NANOS;
+    }
+    LOG.warn(
+        "A step has been running for {} s. {}{}",
+        (now - start) / SECOND,
+        state(),
+        stepTimeout == null
+            ? ""
+            : " The step fails after " + stepTimeout.toSeconds() + " s (step timeout).");
+  }
+
+  /** What the step under way waits for, as far as is known. */
+  String state() {
+    List<String> reasons =
+        hooks.stream().map(SessionRunHook::waitsFor).filter(Objects::nonNull).toList();
+    String waits = reasons.isEmpty() ? "" : "It waits for " + String.join("; ", reasons) + ". ";
+    Map<String, String> lost = silent;
+    return lost.isEmpty()
+        ? waits + "No task of the job is known to be lost."
+        : waits
+            + lost.entrySet().stream()
+                .map(e -> e.getKey() + " does not answer (" + e.getValue() + ")")
+                .collect(Collectors.joining(", "))
+            + ": killed or paused? Start it again or continue it; training then goes on by itself.";
   }
 
   @Override

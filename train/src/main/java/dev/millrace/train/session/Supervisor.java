@@ -95,6 +95,7 @@ public final class Supervisor {
                   settings.folder(),
                   null,
                   settings.maxWait(),
+                  settings.recovers(),
                   List.of()));
       try (Session session = starter.first()) {
         CheckpointSaverHook saver = lock == null ? null : saver();

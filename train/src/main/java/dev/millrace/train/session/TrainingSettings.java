@@ -20,8 +20,11 @@ import java.util.stream.Stream;
  * @param summariesEverySteps how often the scaffold's summaries are written; 0 for never
  * @param logEverySteps how often the step rate is logged and written; 0 for never
  * @param maxWait how long to wait for other tasks when starting, and when one was lost
- * @param stepTimeout how long a step may take; null for as long as it takes, with a warning
+ * @param stepTimeout how long a step may take, waiting for other tasks included; null for no limit
  * @param stopGrace how long threads beside the steps have to end
+ * @param recovers whether training goes on when a lost task is back; if not, a loss ends it
+ * @param savesOnTermination whether SIGTERM ends training with a save, see {@link
+ *     #withSavesOnTermination}
  * @param hooks called around every step
  */
 public record TrainingSettings(
@@ -36,6 +39,8 @@ public record TrainingSettings(
     Duration maxWait,
     Duration stepTimeout,
     Duration stopGrace,
+    boolean recovers,
+    boolean savesOnTermination,
     List<SessionRunHook> hooks) {
   /** The chief of a job without a folder. */
   public static final TrainingSettings DEFAULT =
@@ -49,8 +54,10 @@ public record TrainingSettings(
           100,
           100,
           Duration.ofMinutes(10),
-          null,
+          Duration.ofMinutes(10),
           Duration.ofSeconds(30),
+          true,
+          true,
           List.of());
 
   public TrainingSettings {
@@ -60,6 +67,11 @@ public record TrainingSettings(
           "Steps between saves (%d), summaries (%d) and log lines (%d) cannot be negative.",
           saveEverySteps, summariesEverySteps, logEverySteps);
     }
+  }
+
+  /** Whether anything is to be saved, given a folder. */
+  boolean savesAtAll() {
+    return saveEvery != null || saveEverySteps > 0;
   }
 
   /** This task is the chief, or not. */
@@ -115,9 +127,29 @@ public record TrainingSettings(
     return with(d -> d.maxWait = time);
   }
 
-  /** Ends a step that takes longer than this. */
+  /**
+   * Fails a step, and training with it, that takes longer than this: what it waits for included,
+   * such as the gradients of other workers. 10 minutes by default; null for no limit.
+   */
   public TrainingSettings withStepTimeout(Duration time) {
     return with(d -> d.stepTimeout = time);
+  }
+
+  /**
+   * Whether training waits for a lost task to come back and goes on from there, as it does by
+   * default. Without, the first loss ends it: as in a ring, which no rank can join again.
+   */
+  public TrainingSettings withRecovery(boolean yes) {
+    return with(d -> d.recovers = yes);
+  }
+
+  /**
+   * Whether SIGTERM asks all workers of the job to stop after their step, has the chief save, and
+   * then ends the process with code 143; a second SIGTERM ends it at once. So by default, unless
+   * the program has installed a {@link dev.millrace.train.job.Termination} of its own.
+   */
+  public TrainingSettings withSavesOnTermination(boolean yes) {
+    return with(d -> d.savesOnTermination = yes);
   }
 
   /** Calls these hooks too. */
@@ -145,6 +177,8 @@ public record TrainingSettings(
     private String chiefName;
     private String taskName;
     private final Duration stopGrace;
+    private boolean recovers;
+    private boolean savesOnTermination;
 
     Draft(TrainingSettings s) {
       chief = s.chief;
@@ -158,6 +192,8 @@ public record TrainingSettings(
       maxWait = s.maxWait;
       stepTimeout = s.stepTimeout;
       stopGrace = s.stopGrace;
+      recovers = s.recovers;
+      savesOnTermination = s.savesOnTermination;
       hooks = s.hooks;
     }
 
@@ -174,6 +210,8 @@ public record TrainingSettings(
           maxWait,
           stepTimeout,
           stopGrace,
+          recovers,
+          savesOnTermination,
           hooks);
     }
   }

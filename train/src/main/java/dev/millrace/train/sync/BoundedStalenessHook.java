@@ -18,6 +18,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +33,7 @@ public final class BoundedStalenessHook implements SessionRunHook {
   static final long ABSENT = Long.MAX_VALUE / 2;
 
   private static final Logger LOG = LoggerFactory.getLogger(BoundedStalenessHook.class);
+  private static final long REPORT_NANOS = 5_000_000_000L;
   private static final long FIRST_PAUSE_NANOS = 500_000L;
   private static final long LONGEST_PAUSE_NANOS = 20_000_000L;
 
@@ -41,7 +44,9 @@ public final class BoundedStalenessHook implements SessionRunHook {
   private final Duration patience;
   private final Staleness ahead = new Staleness();
   private Readiness readiness;
-  private long[] clocks;
+
+  /** As last seen; replaced, not changed, once steps are made: {@link #waitsFor} reads it too. */
+  private volatile long[] clocks;
 
   BoundedStalenessHook(
       BoundedStaleness.ClockNodes nodes, boolean chief, int worker, int bound, Duration patience) {
@@ -59,17 +64,22 @@ public final class BoundedStalenessHook implements SessionRunHook {
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
-    long end = System.nanoTime() + patience.toNanos();
+    long start = System.nanoTime();
+    long reported = start;
     while (!readiness.missing(session, RunOptions.DEFAULT).isEmpty()) {
       if (chief) {
         session.run(nodes.clocks().initializer());
-      } else if (System.nanoTime() > end) {
+      } else if (System.nanoTime() - start > patience.toNanos()) {
         throw new MillraceException(
             Code.UNAVAILABLE,
             "The chief has not set up the clocks of bounded staleness for "
                 + patience.toSeconds()
                 + " s.");
       } else {
+        if (System.nanoTime() - reported > REPORT_NANOS) {
+          reported = System.nanoTime();
+          LOG.warn("Waiting for the chief to set up the clocks of bounded staleness.");
+        }
         LockSupport.parkNanos(LONGEST_PAUSE_NANOS);
       }
     }
@@ -78,11 +88,12 @@ public final class BoundedStalenessHook implements SessionRunHook {
 
   /** Joins where the slowest is, so that nobody has to wait for this worker to catch up. */
   private void join(Session session) {
-    clocks = read(session);
-    clocks[worker] = ABSENT;
-    long slowest = slowest();
-    clocks[worker] = slowest == ABSENT ? 0 : slowest;
-    set(session, worker, clocks[worker]);
+    long[] now = read(session);
+    now[worker] = ABSENT;
+    long slowest = Arrays.stream(now).min().orElse(0);
+    now[worker] = slowest == ABSENT ? 0 : slowest;
+    clocks = now;
+    set(session, worker, now[worker]);
   }
 
   @Override
@@ -134,7 +145,7 @@ public final class BoundedStalenessHook implements SessionRunHook {
         giveUp(session, slowest);
       }
       if (Thread.currentThread().isInterrupted()) {
-        throw new MillraceException(Code.CANCELLED, "Interrupted while waiting: " + waitsFor());
+        throw new MillraceException(Code.CANCELLED, "Interrupted while waiting for " + waitsFor());
       }
       LockSupport.parkNanos(pause);
       pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
@@ -203,6 +214,14 @@ public final class BoundedStalenessHook implements SessionRunHook {
 
   @Override
   public String waitsFor() {
-    return "workers that are more than " + bound + " steps behind";
+    long[] seen = clocks;
+    String behind =
+        seen == null || seen[worker] >= ABSENT
+            ? ""
+            : IntStream.range(0, seen.length)
+                .filter(i -> seen[worker] - seen[i] > bound)
+                .mapToObj(i -> "worker/" + i + ", " + (seen[worker] - seen[i]) + " steps behind")
+                .collect(Collectors.joining(", "));
+    return behind.isEmpty() ? null : behind + " (the bound is " + bound + ")";
   }
 }

@@ -32,6 +32,7 @@ public final class SyncReplicasHook implements SessionRunHook {
   private static final Logger LOG = LoggerFactory.getLogger(SyncReplicasHook.class);
   private static final RunOptions LEAVE = RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(10));
   private static final Duration LIMIT = Duration.ofSeconds(30);
+  private static final long REPORT_NANOS = 5_000_000_000L;
   private static final long FIRST_PAUSE_NANOS = 200_000L;
   private static final long LONGEST_PAUSE_NANOS = 20_000_000L;
 
@@ -48,7 +49,7 @@ public final class SyncReplicasHook implements SessionRunHook {
   private long generation;
 
   /** The step that the gradients under way are for. */
-  private long step;
+  private volatile long step;
 
   SyncReplicasHook(SyncNodes nodes, boolean chief, Replicas replicas) {
     this.nodes = nodes;
@@ -111,12 +112,21 @@ public final class SyncReplicasHook implements SessionRunHook {
     if (!nodes.generation().isThere(session)) {
       return Generation.NONE;
     }
-    long end = System.nanoTime() + LIMIT.toNanos();
+    long start = System.nanoTime();
+    long reported = start;
     long declared = nodes.generation().declared(session);
     for (long pause = FIRST_PAUSE_NANOS;
         declared == Generation.NONE;
         pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
-      if (System.nanoTime() > end) {
+      long now = System.nanoTime();
+      if (now - reported > REPORT_NANOS) {
+        reported = now;
+        LOG.warn(
+            "Waiting for the chief to declare the model ready for {} s: it is restoring it, or was"
+                + " lost while it did.",
+            (now - start) / 1_000_000_000L);
+      }
+      if (now - start > LIMIT.toNanos()) {
         throw new MillraceException(
             Code.UNAVAILABLE,
             "The chief has not declared the model ready for "
@@ -168,12 +178,12 @@ public final class SyncReplicasHook implements SessionRunHook {
   public void afterRun(SessionRunContext context, SessionRunValues values) {
     staleness.add(Math.max(0, values.value(nodes.staleness()).longValue()));
     if (takesToken(context)) {
-      settle(context.session(), TokenReport.of(values.value(nodes.report())));
+      settle(context.session(), TokenReport.of(values.value(nodes.report())), context.options());
     }
   }
 
   /** Goes on with a token of this worker's own, or fails if there will be none. */
-  void settle(Session session, TokenReport first) {
+  void settle(Session session, TokenReport first, RunOptions options) {
     TokenReport report = first;
     long pause = FIRST_PAUSE_NANOS;
     while (true) {
@@ -197,7 +207,7 @@ public final class SyncReplicasHook implements SessionRunHook {
               "the chief has prepared the model anew, and gradients of before are not waited for");
         }
       }
-      report = takeAgain(session);
+      report = takeAgain(session, options);
     }
   }
 
@@ -207,12 +217,10 @@ public final class SyncReplicasHook implements SessionRunHook {
     }
   }
 
-  private TokenReport takeAgain(Session session) {
+  private TokenReport takeAgain(Session session, RunOptions options) {
     SyncNodes.Again again = nodes.takeAgain();
     try (Tensor t =
-        session
-            .run(Map.of(), List.of(again.report()), List.of(again.take()), RunOptions.DEFAULT)
-            .getFirst()) {
+        session.run(Map.of(), List.of(again.report()), List.of(again.take()), options).getFirst()) {
       return TokenReport.of(t);
     }
   }
@@ -252,7 +260,7 @@ public final class SyncReplicasHook implements SessionRunHook {
 
   @Override
   public String waitsFor() {
-    String gradients = "the gradients of " + replicas;
+    String gradients = "the gradients of " + replicas + " for global step " + step;
     return chief ? gradients : "a token from the chief, which waits for " + gradients;
   }
 }

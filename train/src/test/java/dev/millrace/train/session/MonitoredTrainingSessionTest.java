@@ -203,6 +203,98 @@ class MonitoredTrainingSessionTest {
   }
 
   @Test
+  void lossEndsTrainingAtOnceWhereTasksCannotComeBack() {
+    LineModel m = new LineModel();
+    int[] opened = {0};
+    SessionFactory failing = losing(run -> true, Code.UNAVAILABLE);
+    SessionFactory counted =
+        graph -> {
+          opened[0]++;
+          return failing.open(graph);
+        };
+    try (var s = MonitoredTrainingSession.start(m.scope, counted, QUIET.withRecovery(false))) {
+      MillraceException e = assertThrows(MillraceException.class, () -> m.step(s));
+      assertEquals(Code.UNAVAILABLE, e.code());
+      assertTrue(
+          e.getMessage().startsWith("Training ends: a task was lost that cannot come back."),
+          e.getMessage());
+      assertTrue(e.getMessage().contains("ps/0 was lost"), e.getMessage());
+    }
+    assertEquals(1, opened[0], "sessions made");
+  }
+
+  /** A hook that loses a task in each of the first sessions. */
+  @Test
+  void sessionsThatFailAtOnceAreMadeAgainAfterAPause() {
+    LineModel m = new LineModel();
+    List<Long> created = new ArrayList<>();
+    SessionRunHook losing =
+        new SessionRunHook() {
+          @Override
+          public void afterCreateSession(Session session, Coordinator coordinator) {
+            created.add(System.nanoTime());
+            if (created.size() < 5) {
+              throw new MillraceException(Code.UNAVAILABLE, "ps/0 was lost");
+            }
+          }
+        };
+    try (var s =
+        MonitoredTrainingSession.start(m.scope, LocalSession::new, QUIET.withHooks(losing))) {
+      m.step(s);
+    }
+    assertEquals(5, created.size());
+    // Each pause is at least half of 50, 100, 200 and 400 ms.
+    long all = created.getLast() - created.getFirst();
+    assertTrue(all >= 375_000_000L, "5 sessions were made within " + all / 1_000_000 + " ms");
+  }
+
+  @Test
+  void stepThatTakesTooLongSaysWhatItWaitsFor() {
+    LineModel m = new LineModel();
+    SessionRunHook waiting =
+        new SessionRunHook() {
+          @Override
+          public String waitsFor() {
+            return "the gradients of worker/1";
+          }
+        };
+    SessionFactory slow =
+        graph -> {
+          LocalSession real = new LocalSession(graph);
+          return new Session() {
+            @Override
+            public List<Tensor> run(
+                Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions o) {
+              if (!feeds.isEmpty()) {
+                assertEquals(Duration.ofSeconds(7), o.timeout());
+                throw new MillraceException(Code.DEADLINE_EXCEEDED, "Timed out.");
+              }
+              return real.run(feeds, fetches, targets, o);
+            }
+
+            @Override
+            public Callable makeCallable(
+                List<Output> feeds, List<Output> fetches, List<Node> targets) {
+              return real.makeCallable(feeds, fetches, targets);
+            }
+
+            @Override
+            public void close() {
+              real.close();
+            }
+          };
+        };
+    assertEquals(Duration.ofMinutes(10), TrainingSettings.DEFAULT.stepTimeout());
+    TrainingSettings settings = QUIET.withStepTimeout(Duration.ofSeconds(7)).withHooks(waiting);
+    try (var s = MonitoredTrainingSession.start(m.scope, slow, settings)) {
+      MillraceException e = assertThrows(MillraceException.class, () -> m.step(s));
+      assertEquals(Code.DEADLINE_EXCEEDED, e.code());
+      assertTrue(e.getMessage().contains("The limit of a step is 7 s"), e.getMessage());
+      assertTrue(e.getMessage().contains("It waits for the gradients of worker/1"), e.getMessage());
+    }
+  }
+
+  @Test
   void otherFailuresEndTrainingWithoutASave() {
     LineModel m = new LineModel();
     Recorder recorder = new Recorder();

@@ -138,7 +138,7 @@ class SyncGenerationTest {
               session
                   .run(Map.of(x, fed), List.of(nodes.report()), List.of(train), SOON)
                   .getFirst()) {
-        hook.settle(session, TokenReport.of(report));
+        hook.settle(session, TokenReport.of(report), RunOptions.DEFAULT);
       }
     }
 

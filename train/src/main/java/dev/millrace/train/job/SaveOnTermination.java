@@ -1,0 +1,113 @@
+package dev.millrace.train.job;
+
+import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What SIGTERM does to a process that trains, unless its program has installed a {@link
+ * Termination} of its own: each training session is asked to end, which saves; once all are closed
+ * the process exits with {@link Termination#TERMINATED}. A second SIGTERM ends the process at once,
+ * and so does the first while no session is ready yet: there is nothing to save then.
+ *
+ * <p>Threading: any thread. The signal's thread waits for the sessions, whose threads save.
+ */
+public final class SaveOnTermination implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(SaveOnTermination.class);
+
+  /** How long the sessions have to save. */
+  private static final Duration GRACE = Duration.ofSeconds(60);
+
+  /** The sessions of this process that are open. Guarded by the class. */
+  private static final Set<SaveOnTermination> OPEN = new LinkedHashSet<>();
+
+  /** Whether the signal is handled here. Guarded by the class. */
+  private static boolean handled;
+
+  /** When the process was told to terminate; 0 if it was not. */
+  private static volatile long toldNanos;
+
+  private final Runnable stop;
+  private volatile boolean ready;
+
+  private SaveOnTermination(Runnable stop) {
+    this.stop = stop;
+  }
+
+  /** A session that {@code stop} asks to end, until it is closed. */
+  public static SaveOnTermination of(Runnable stop) {
+    SaveOnTermination session = new SaveOnTermination(stop);
+    synchronized (SaveOnTermination.class) {
+      if (!handled && !Termination.isInstalled()) {
+        handled = TerminateSignal.handle(SaveOnTermination::terminate);
+        if (!handled) {
+          LOG.warn("SIGTERM cannot be handled here: it will end this process without a last save.");
+        }
+      }
+      OPEN.add(session);
+    }
+    return session;
+  }
+
+  /** From now on there is something to save. */
+  public void ready() {
+    ready = true;
+  }
+
+  private static synchronized List<SaveOnTermination> open() {
+    return List.copyOf(OPEN);
+  }
+
+  private static void terminate() {
+    if (Termination.isRepeated(toldNanos)) {
+      Termination.endAtOnce();
+    }
+    if (toldNanos != 0) {
+      return;
+    }
+    toldNanos = System.nanoTime() | 1;
+    List<SaveOnTermination> sessions = open();
+    if (sessions.stream().noneMatch(s -> s.ready)) {
+      LOG.info("Told to terminate (SIGTERM) while nothing trains.");
+      System.exit(Termination.TERMINATED);
+    }
+    LOG.info("Told to terminate (SIGTERM): training ends after this step, with a save.");
+    sessions.forEach(s -> s.stop.run());
+    while (!open().isEmpty() && System.nanoTime() - toldNanos < GRACE.toNanos()) {
+      LockSupport.parkNanos(10_000_000L);
+    }
+    if (!open().isEmpty()) {
+      LOG.error("Training did not end within {} s: the process ends unsaved.", GRACE.toSeconds());
+      Runtime.getRuntime().halt(Termination.TERMINATED);
+    }
+    System.exit(Termination.TERMINATED);
+  }
+
+  /**
+   * The session has saved and is closed. Does not return if the process was told to terminate and
+   * this was its last session: the program must not take training for complete.
+   */
+  @Override
+  public void close() {
+    boolean last;
+    synchronized (SaveOnTermination.class) {
+      last = OPEN.remove(this) && OPEN.isEmpty();
+    }
+    if (last && toldNanos != 0) {
+      System.exit(Termination.TERMINATED);
+    }
+  }
+
+  /** The session has failed: the program reports that, before the process ends. */
+  public void failed() {
+    synchronized (SaveOnTermination.class) {
+      if (toldNanos == 0) {
+        OPEN.remove(this);
+      }
+    }
+  }
+}
