@@ -21,6 +21,7 @@ public final class RingSettings {
     if (ring.rank() != 0) {
       own = own.withFolder(null).withSaveEvery(null).withLogEverySteps(0);
     }
-    return own.withHooks(new BroadcastVariablesHook(scope, 0));
+    // Before all others, which find the variables as rank 0 has them: its places in the data too.
+    return own.withFirstHook(new BroadcastVariablesHook(scope, 0));
   }
 }

@@ -16,7 +16,10 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.train.Group;
 import dev.millrace.train.variable.GraphVariable;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -24,9 +27,9 @@ import java.util.UUID;
 /**
  * The nodes that save and restore, named as TensorFlow's: fed with a prefix, {@code saved} gives it
  * back once the checkpoint is complete and {@code restore} has run once every variable has its
- * value.
+ * value. Each of {@code restores} does so for one entry.
  */
-record SaveNodes(Output prefix, Output saved, Node restore) {
+record SaveNodes(Output prefix, Output saved, Node restore, Map<Entry, Node> restores) {
   /** A variable and the name of the tensor it is saved in. */
   record Entry(String name, GraphVariable variable) {}
 
@@ -38,11 +41,12 @@ record SaveNodes(Output prefix, Output saved, Node restore) {
     Output prefix = Placeholder.withDefault(scope.withName("Const"), named, Shape.scalar());
     List<List<Entry>> shards = sharded ? List.copyOf(byDevice(entries).values()) : List.of(entries);
     Output saved = sharded ? saveSharded(scope, prefix, shards) : saveWhole(scope, prefix, entries);
-    List<Node> assigns = new ArrayList<>();
+    SequencedMap<Entry, Node> assigns = new LinkedHashMap<>();
     for (List<Entry> shard : byDevice(entries).values()) {
       restore(scope, prefix, shard, assigns);
     }
-    return new SaveNodes(prefix, saved, Group.of(scope, "restore_all", assigns));
+    Node all = Group.of(scope, "restore_all", List.copyOf(assigns.values()));
+    return new SaveNodes(prefix, saved, all, assigns);
   }
 
   /** The variables of each device, the devices in order. */
@@ -97,7 +101,8 @@ record SaveNodes(Output prefix, Output saved, Node restore) {
         scope, prefix, names(scope, "SaveV2", entries), slices(scope, "SaveV2", entries), values);
   }
 
-  private static void restore(Scope scope, Output prefix, List<Entry> entries, List<Node> done) {
+  private static void restore(
+      Scope scope, Output prefix, List<Entry> entries, Map<Entry, Node> done) {
     Scope at = hostOf(scope, entries);
     Node read =
         Checkpoints.restore(
@@ -110,7 +115,7 @@ record SaveNodes(Output prefix, Output saved, Node restore) {
       GraphVariable v = entries.get(i).variable;
       Output value = read.output(i);
       value.refineShape(v.shape());
-      done.add(v.assign(scope.colocatedWith(v.node()), value));
+      done.put(entries.get(i), v.assign(scope.colocatedWith(v.node()), value));
     }
   }
 

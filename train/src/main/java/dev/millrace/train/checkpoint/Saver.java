@@ -3,6 +3,7 @@ package dev.millrace.train.checkpoint;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
 import dev.millrace.proto.SaverDef;
 import dev.millrace.runtime.Session;
@@ -16,10 +17,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -201,10 +205,22 @@ public final class Saver {
 
   /** Restores from the checkpoint {@code prefix}, which must be of this model and undamaged. */
   public void restore(Session session, Path prefix) {
-    check(prefix);
+    Set<GraphVariable> anew = startingAnew(prefix);
     try (Tensor name = Tensor.scalar(prefix.toAbsolutePath().toString())) {
-      session.run(Map.of(nodes.prefix(), name), nodes.restore());
+      session.run(Map.of(nodes.prefix(), name), anew.isEmpty() ? all() : allBut(anew));
     }
+  }
+
+  private Node[] all() {
+    return new Node[] {nodes.restore()};
+  }
+
+  /** What restores all variables but some, which get their initial values. */
+  private Node[] allBut(Set<GraphVariable> anew) {
+    return entries.stream()
+        .map(
+            e -> anew.contains(e.variable()) ? e.variable().initializer() : nodes.restores().get(e))
+        .toArray(Node[]::new);
   }
 
   /**
@@ -242,6 +258,15 @@ public final class Saver {
 
   /** Fails if the checkpoint {@code prefix} is of another model, with all that does not fit. */
   public void check(Path prefix) {
+    startingAnew(prefix);
+  }
+
+  /** Likewise; the variables that do not fit but need not, each of which is named in the log. */
+  private Set<GraphVariable> startingAnew(Path prefix) {
+    Map<GraphVariable, String> mayStartAnew =
+        FitsOrStartsAnew.in(graph).stream()
+            .collect(Collectors.toMap(FitsOrStartsAnew::variable, FitsOrStartsAnew::consequence));
+    Set<GraphVariable> anew = new LinkedHashSet<>();
     List<String> problems = new ArrayList<>();
     try (BundleReader reader = new BundleReader(prefix)) {
       for (SaveNodes.Entry e : entries) {
@@ -249,8 +274,19 @@ public final class Saver {
         Shape needed = v.part() == null ? v.shape() : v.part().slice().shape();
         if (!reader.contains(e.name())) {
           problems.add("'" + e.name() + "' is missing");
-        } else if (reader.dtype(e.name()) != v.dtype()
-            || !needed.isCompatibleWith(reader.shape(e.name()))) {
+        } else if (reader.dtype(e.name()) == v.dtype()
+            && needed.isCompatibleWith(reader.shape(e.name()))) {
+          continue;
+        } else if (mayStartAnew.containsKey(v)) {
+          LOG.warn(
+              "Checkpoint {} has '{}' in the shape {}, and here it has {}: {}",
+              prefix,
+              e.name(),
+              reader.shape(e.name()),
+              needed,
+              mayStartAnew.get(v));
+          anew.add(v);
+        } else {
           problems.add(
               String.format(
                   "'%s' is %s%s, needed as %s%s",
@@ -269,6 +305,7 @@ public final class Saver {
           String.join("; ", problems.subList(0, Math.min(PROBLEMS_NAMED, problems.size()))),
           more > 0 ? " and " + more + " more" : "");
     }
+    return anew;
   }
 
   /** The checkpoints kept of those this saver knows, oldest first. */

@@ -12,6 +12,7 @@ import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.checkpoint.FitsOrStartsAnew;
 import dev.millrace.train.session.Coordinator;
 import dev.millrace.train.session.SessionRunArgs;
 import dev.millrace.train.session.SessionRunContext;
@@ -31,13 +32,19 @@ import java.util.Map;
  * element and saved with the model, so a training that goes on from a checkpoint, in this process
  * or another, goes on with the data that follows what the restored model has seen.
  *
- * <p>When the data ends, the step ends with OUT_OF_RANGE, as steps that read a queue do. The number
- * of workers is part of the variable's shape: a job with another number starts from a checkpoint by
- * a saver of the other variables.
+ * <p>The ranks of a ring, as workers, have a variable each: they tell each other their places in
+ * every step, while it computes, so that rank 0, which saves, has those of all.
+ *
+ * <p>When the data ends, the step ends with OUT_OF_RANGE, as steps that read a queue do. A job with
+ * another number of workers that goes on from the checkpoint begins the data again, which the log
+ * says.
  *
  * <p>Threading: used by the thread of the steps.
  */
 public final class InputFeed implements SessionRunHook {
+  /** The op by which ranks tell each other; the graph of a ring knows it, no other does. */
+  private static final String GATHER = "HorovodAllgather";
+
   private final List<Output> inputs;
   private final Elements elements;
   private final int worker;
@@ -76,7 +83,16 @@ public final class InputFeed implements SessionRunHook {
                 Initializers.value(Tensor.of(Shape.of(workers, length), initial)));
     Scope own = scope.withSubScope("input_position").colocatedWith(places.node());
     next = Placeholder.of(own.withName("next"), DType.INT64, Shape.of(1, length));
-    write = Scatter.update(own, places.handle(), Const.ints(own, worker), next);
+    boolean shared = workers == 1 || scope.graph().registry().find(GATHER) == null;
+    write =
+        shared
+            ? Scatter.update(own, places.handle(), Const.ints(own, worker), next)
+            : places.assign(own, own.node(GATHER).input(next).add().output());
+    new FitsOrStartsAnew(
+            places,
+            "the checkpoint is of a job with another number of workers or another input, so every"
+                + " worker starts at the beginning of its data.")
+        .register();
   }
 
   @Override

@@ -157,6 +157,11 @@ public record TrainingSettings(
     return with(d -> d.hooks = Stream.concat(hooks.stream(), Stream.of(more)).toList());
   }
 
+  /** Calls this hook too, before the others. */
+  public TrainingSettings withFirstHook(SessionRunHook hook) {
+    return with(d -> d.hooks = Stream.concat(Stream.of(hook), hooks.stream()).toList());
+  }
+
   private TrainingSettings with(Consumer<Draft> change) {
     Draft draft = new Draft(this);
     change.accept(draft);
