@@ -109,6 +109,7 @@ final class TensorFlowCase {
     return switch (kind) {
       case "int" -> Long.parseLong(v);
       case "bool" -> v.equals("True");
+      case "list(float)" -> Arrays.stream(v.split(",")).map(Float::valueOf).toList();
       case "string" -> v;
       case "type" -> type(v);
       case "list(int)" -> longs(v);
