@@ -14,6 +14,7 @@ import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
 import dev.millrace.ops.random.RandomOps;
+import dev.millrace.ops.sparse.SparseOps;
 import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.summary.SummaryOps;
 import dev.millrace.ops.train.TrainOps;
@@ -36,6 +37,7 @@ public final class StandardOps {
               NnOps.ALL,
               QueueOps.ALL,
               RandomOps.ALL,
+              SparseOps.ALL,
               StateOps.ALL,
               SummaryOps.ALL,
               TrainOps.ALL,

@@ -53,22 +53,23 @@ final class TensorFlowCase {
             : Arrays.stream(words[2].split(",")).mapToInt(Integer::parseInt).toArray();
   }
 
-  /** The cases of the file, in its order. */
+  /** The cases of all files, in their order. */
   static List<TensorFlowCase> all() throws IOException {
     List<TensorFlowCase> cases = new ArrayList<>();
-    try (BufferedReader in =
-        new BufferedReader(
-            new InputStreamReader(
-                TensorFlowCase.class.getResourceAsStream("tensorflow-cases.txt"),
-                StandardCharsets.UTF_8))) {
-      int n = 0;
-      for (String text = in.readLine(); text != null; text = in.readLine()) {
-        n++;
-        String[] words = text.split(" ");
-        switch (words[0]) {
-          case "#" -> {}
-          case "case" -> cases.add(new TensorFlowCase(n, words));
-          default -> cases.getLast().read(words);
+    for (String file : List.of("tensorflow-cases.txt", "tensorflow-sparse-cases.txt")) {
+      try (BufferedReader in =
+          new BufferedReader(
+              new InputStreamReader(
+                  TensorFlowCase.class.getResourceAsStream(file), StandardCharsets.UTF_8))) {
+        int n = 0;
+        for (String text = in.readLine(); text != null; text = in.readLine()) {
+          n++;
+          String[] words = text.split(" ");
+          switch (words[0]) {
+            case "#" -> {}
+            case "case" -> cases.add(new TensorFlowCase(n, words));
+            default -> cases.getLast().read(words);
+          }
         }
       }
     }

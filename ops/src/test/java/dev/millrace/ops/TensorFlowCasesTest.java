@@ -18,6 +18,7 @@ import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Placeholder;
 import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.ops.math.MathOps;
+import dev.millrace.ops.sparse.SparseOps;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -57,6 +58,13 @@ class TensorFlowCasesTest {
           "DynamicPartition",
           "ListDiff",
           "SegmentSum",
+          "SparseFillEmptyRows",
+          "SparseSegmentMean",
+          "SparseSegmentMeanGradV2",
+          "SparseSegmentSqrtN",
+          "SparseSegmentSqrtNGradV2",
+          "SparseSegmentSum",
+          "SparseSegmentSumGradV2",
           "Unique",
           "UniqueWithCounts",
           "Where");
@@ -71,9 +79,12 @@ class TensorFlowCasesTest {
   }
 
   @Test
-  void everyArrayAndMathOpHasACase() throws IOException {
+  void everyArrayMathAndSparseOpHasACase() throws IOException {
     Set<String> without = new TreeSet<>();
-    Stream.of(ArrayOps.ALL, MathOps.ALL).flatMap(List::stream).map(Op::name).forEach(without::add);
+    Stream.of(ArrayOps.ALL, MathOps.ALL, SparseOps.ALL)
+        .flatMap(List::stream)
+        .map(Op::name)
+        .forEach(without::add);
     TensorFlowCase.all().forEach(c -> without.remove(c.op));
     // Checked elsewhere: they have no inputs, no outputs, or exist inside the runtime only.
     without.removeAll(

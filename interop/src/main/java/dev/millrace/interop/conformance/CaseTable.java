@@ -65,6 +65,7 @@ public abstract class CaseTable {
         new MathCases(),
         new ArrayCases(),
         new IndexCases(),
+        new SparseCases(),
         new PlumbingCases(),
         new NnCases(),
         new ConvolutionCases(),

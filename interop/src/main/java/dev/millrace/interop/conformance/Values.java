@@ -42,6 +42,11 @@ final class Values {
     random = new Random(seed);
   }
 
+  /** Begins anew for what {@code subject} names, so that its values do not depend on others. */
+  void beginFor(String subject) {
+    random.setSeed(subject.hashCode());
+  }
+
   /** What numbers an op is given. */
   enum Domain {
     /** Between -2 and 2, or small integers of either sign where the type has them. */

@@ -132,6 +132,7 @@ public final class VariantCases extends CaseTable {
     }
     byOp.forEach(
         (op, cases) -> {
+          values.beginFor(op);
           List<OpCase> all = new ArrayList<>(cases);
           for (String attr : Coverage.typeAttributes(op)) {
             for (DType type : seen.missing(op, attr)) {
@@ -149,6 +150,7 @@ public final class VariantCases extends CaseTable {
         });
     for (CaseTable table : written) {
       for (Scenario s : table.scenarios()) {
+        values.beginFor(s.toString());
         retyped(s, seen);
         if (s.values().stream().anyMatch(VariantCases::isNumbers) && bearsSpecial(s, DType.FLOAT)) {
           add(s.changed(", of NaN", t -> isNumbers(t) ? special(t) : t));

@@ -82,6 +82,16 @@ public final class Rows {
    * whose index is outside {@code into} are left out.
    */
   public static void add(Tensor into, Tensor indices, Tensor rows, long length) {
+    addPicked(into, indices, rows, null, length);
+  }
+
+  /**
+   * The same with rows picked from a table: for all i, in order, adds row {@code picks[i]} of
+   * {@code rows} to row {@code indices[i]} of {@code into}. All picks must be in range; null picks
+   * each row once.
+   */
+  public static void addPicked(
+      Tensor into, Tensor indices, Tensor rows, Tensor picks, long length) {
     if (length == 0) {
       return;
     }
@@ -89,6 +99,8 @@ public final class Rows {
     long limit = into.elements() / length;
     int bytes = indices.dtype().bytes();
     MemorySegment index = indices.data();
+    MemorySegment pick = picks == null ? null : picks.data();
+    int pickBytes = picks == null ? 0 : picks.dtype().bytes();
     // Each thread owns a range of the places, so that no two write to the same one.
     long grain = n * length < GRAIN ? limit : Math.max(1, limit / Parallel.threads() + 1);
     Parallel.run(
@@ -98,11 +110,13 @@ public final class Rows {
           for (long i = 0; i < n; i++) {
             long k = at(index, bytes, i);
             if (k >= a && k < b) {
-              addRun(into, k * length, rows, i * length, length);
+              long from = pick == null ? i : at(pick, pickBytes, i);
+              addRun(into, k * length, rows, from * length, length);
             }
           }
         });
     Reference.reachabilityFence(indices);
+    Reference.reachabilityFence(picks);
     Reference.reachabilityFence(rows);
     Reference.reachabilityFence(into);
   }

@@ -1,0 +1,17 @@
+package dev.millrace.ops.sparse;
+
+import dev.millrace.graph.op.Op;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The ops of this package. */
+public final class SparseOps {
+  public static final List<Op> ALL =
+      Stream.of(
+              SparseSegment.ALL,
+              List.of(SparseReshape.OP, SparseFillEmptyRows.OP, SparseFillEmptyRows.GRAD))
+          .flatMap(List::stream)
+          .toList();
+
+  private SparseOps() {}
+}
