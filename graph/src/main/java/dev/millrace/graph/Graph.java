@@ -27,6 +27,9 @@ public final class Graph {
   /** Names handed out or seen, with the next suffix to try; lower case, as TensorFlow does. */
   private final Map<String, Integer> names = new HashMap<>();
 
+  /** What the names of the outputs of nodes without any mean. */
+  private final Map<String, List<Output>> lent = new HashMap<>();
+
   private final Map<String, List<Object>> collections = new HashMap<>();
   private long seed;
   private boolean seeded;
@@ -76,14 +79,40 @@ public final class Graph {
   public Output output(String name) {
     int colon = Given.value(name, "The name of an output").lastIndexOf(':');
     if (colon < 0) {
-      return node(name).output(0);
+      return output(name, 0);
     }
     try {
-      return node(name.substring(0, colon)).output(Integer.parseInt(name.substring(colon + 1)));
+      return output(name.substring(0, colon), Integer.parseInt(name.substring(colon + 1)));
     } catch (NumberFormatException e) {
       throw MillraceException.invalid(
           "'%s' is not the name of an output; those read node:index, such as 'loss:0'.", name);
     }
+  }
+
+  /** Output {@code index} of the node with this name, or what was lent to it. */
+  public Output output(String node, int index) {
+    List<Output> outputs;
+    synchronized (this) {
+      outputs = lent.get(node);
+    }
+    if (outputs == null) {
+      return node(node).output(index);
+    }
+    if (index < 0 || index >= outputs.size()) {
+      throw MillraceException.invalid(
+          "Connecting to invalid output %d of source node %s which has %d outputs. Try using"
+              + " tf.compat.v1.experimental.output_all_intermediates(True).",
+          index, node, outputs.size());
+    }
+    return outputs.get(index);
+  }
+
+  /**
+   * Has the names of a node's outputs mean those of others. A node that stood for many others and
+   * has been replaced by them keeps its name so, and with it the names of its results.
+   */
+  public synchronized void lend(String node, List<Output> outputs) {
+    lent.put(node, List.copyOf(outputs));
   }
 
   /** A list kept under a name, such as the trainable variables; created when first asked for. */

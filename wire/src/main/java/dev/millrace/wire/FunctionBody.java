@@ -56,6 +56,12 @@ final class FunctionBody {
     return op != null && op.isStateful() && !WITHOUT_EFFECT.contains(op.name());
   }
 
+  /** What kind of control flow a node is, if any. */
+  Op.Role role(NodeDef n) {
+    Op op = registry.find(n.getOp());
+    return op == null ? Op.Role.ORDINARY : op.role();
+  }
+
   private String name() {
     return function.getSignature().getName();
   }

@@ -10,6 +10,7 @@ import dev.millrace.proto.FunctionDef;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.NodeDef;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,10 +21,15 @@ import java.util.stream.IntStream;
  * lowering does: calls are replaced by the body, If and Case by Switch and Merge, While by a loop
  * of Enter, Merge, Switch, NextIteration and Exit.
  *
- * <p>A node of the name of the caller stays, so that it can be fetched, waited for and be colocated
- * with: it hands on the results and waits for the effects of the body. Who reads a result reads it
- * where it is made. Functions with effects run all of them whichever result is asked for; the
- * effects of one round of a loop come before the next round.
+ * <p>A node of the name of the caller stays, so that it can be waited for and be colocated with: it
+ * waits for the results and for the effects of the body. Who reads a result reads it where it is
+ * made. Functions with effects run all of them whichever result is asked for; the effects of one
+ * round of a loop come before the next round.
+ *
+ * <p>What is in a branch or in a round of a loop must run only there. Each body therefore has a
+ * context, a node that runs there and nowhere else, and every node of the body either reads
+ * something inside the context or waits for the context itself. That holds for each input of a
+ * caller by itself, as what the caller stands for may read it alone.
  */
 final class FunctionLowering {
   /** Functions that call functions grow fast; more nodes than this are a mistake or an attack. */
@@ -38,6 +44,9 @@ final class FunctionLowering {
   /** Where the outputs of a lowered caller are made. */
   private final Map<String, List<String>> outputs = new HashMap<>();
 
+  /** Which of these are inside the context that the caller is in. */
+  private final Map<String, boolean[]> outputsInside = new HashMap<>();
+
   private int depth;
 
   private FunctionLowering(OpRegistry registry, Map<String, FunctionDef> functions) {
@@ -45,15 +54,29 @@ final class FunctionLowering {
     this.functions = functions;
   }
 
+  /**
+   * A graph without calls.
+   *
+   * @param outputs by the name of a caller that was in the graph, where its outputs are made now
+   */
+  record Lowered(List<NodeDef> nodes, Map<String, List<String>> outputs) {}
+
   /** The nodes of {@code def} without calls of {@code functions}. */
-  static List<NodeDef> lower(
-      GraphDef def, OpRegistry registry, Map<String, FunctionDef> functions) {
+  static Lowered lower(GraphDef def, OpRegistry registry, Map<String, FunctionDef> functions) {
     FunctionLowering l = new FunctionLowering(registry, functions);
     if (def.getNodeList().stream().noneMatch(l::isCall)) {
-      return def.getNodeList();
+      return new Lowered(def.getNodeList(), Map.of());
     }
-    def.getNodeList().forEach(l::emit);
-    return l.out.stream().map(l::resolved).toList();
+    Map<String, List<String>> callers = new HashMap<>();
+    for (NodeDef n : def.getNodeList()) {
+      l.emit(n, new boolean[data(n).size()], null);
+      if (l.outputs.containsKey(n.getName())) {
+        callers.put(n.getName(), l.outputs.get(n.getName()));
+      }
+    }
+    List<NodeDef> nodes = l.out.stream().map(l::resolved).toList();
+    callers.replaceAll((name, made) -> made.stream().map(l::resolve).toList());
+    return new Lowered(nodes, callers);
   }
 
   private boolean isCall(NodeDef n) {
@@ -64,8 +87,24 @@ final class FunctionLowering {
     };
   }
 
-  /** Adds a node, or what it stands for; says whether that has effects. */
-  private boolean emit(NodeDef n) {
+  /** A call, which of its data inputs are inside the context, and the context; null for none. */
+  private record Site(NodeDef caller, boolean[] inside, String context) {
+    /** What a node of the lowered call that reads input {@code i} has to wait for as well. */
+    List<String> waits(int i) {
+      List<String> controls = new ArrayList<>(controls(caller));
+      if (context != null && !inside[i]) {
+        controls.add("^" + context);
+      }
+      return controls;
+    }
+  }
+
+  /**
+   * Adds a node, or what it stands for; says whether that has effects.
+   *
+   * @param inside which of its data inputs are inside {@code context}
+   */
+  private boolean emit(NodeDef n, boolean[] inside, String context) {
     if (out.size() > MAX_NODES || depth > MAX_DEPTH) {
       throw new MillraceException(
           Code.INVALID_ARGUMENT,
@@ -76,13 +115,14 @@ final class FunctionLowering {
       out.add(n);
       return FunctionBody.hasEffect(registry.find(n.getOp()));
     }
+    Site site = new Site(n, inside, context);
     depth++;
     try {
       return switch (n.getOp()) {
-        case "If", "StatelessIf" -> lowerIf(n);
-        case "Case", "StatelessCase" -> lowerCase(n);
-        case "While", "StatelessWhile" -> lowerWhile(n);
-        default -> lowerCall(n);
+        case "If", "StatelessIf" -> lowerIf(site);
+        case "Case", "StatelessCase" -> lowerCase(site);
+        case "While", "StatelessWhile" -> lowerWhile(site);
+        default -> lowerCall(site);
       };
     } finally {
       depth--;
@@ -140,62 +180,86 @@ final class FunctionLowering {
     }
   }
 
-  /** What has become of a body: where its results are, and the nodes that have effects. */
-  private record Instance(List<String> results, List<String> effects) {}
-
-  /** How a body is put in place of a call. */
-  private record Placing(
-      String prefix, String device, List<String> arguments, boolean[] gated, String control) {}
-
   /**
-   * Adds the nodes of a body. Those that depend on nothing that waits for {@code control}, by the
-   * arguments that are {@code gated} or by other nodes, get it as a control input.
+   * What has become of a body: where its results are, which of them are inside the context, and
+   * what to wait for to have its effects.
    */
+  private record Instance(List<String> results, boolean[] inside, List<String> effects) {}
+
+  /** How a body is put in place of a call; {@code inside} says which arguments are so. */
+  private record Placing(
+      String prefix, String device, List<String> arguments, boolean[] inside, String context) {}
+
+  /** Adds the nodes of a body. */
   private Instance instantiate(
       NodeDef caller, String name, Map<String, AttrValue> attrs, Placing p) {
     FunctionBody body = new FunctionBody(function(caller, name), attrs, registry, functions);
     checkCount(caller, "inputs", p.arguments.size(), body.arguments().size());
     Map<String, String> arguments = new HashMap<>();
-    Map<String, Boolean> waiting = new HashMap<>();
+    Map<String, Boolean> inside = new HashMap<>();
     for (int i = 0; i < p.arguments.size(); i++) {
       arguments.put(body.arguments().get(i), p.arguments.get(i));
-      waiting.put(body.arguments().get(i), p.gated[i]);
+      inside.put(body.arguments().get(i), p.inside[i] || p.context == null);
     }
     List<String> effects = new ArrayList<>();
     for (NodeDef n : body.nodes()) {
       NodeDef.Builder b = n.toBuilder().setName(p.prefix + n.getName()).clearInput();
-      boolean waits = false;
-      for (String in : n.getInputList()) {
-        waits |= waiting.getOrDefault(in, true);
-        b.addInput(body.flat(in, p.prefix, arguments));
+      boolean[] within = new boolean[data(n).size()];
+      boolean waits = p.context == null;
+      for (int i = 0; i < n.getInputCount(); i++) {
+        String in = n.getInput(i);
+        String at = body.flat(in, p.prefix, arguments);
+        b.addInput(at);
+        if (!in.startsWith("^")) {
+          within[i] = isInside(in, at, inside);
+          waits |= within[i];
+        } else {
+          // To have waited for an argument says nothing of which way it has come.
+          waits |= !arguments.containsKey(in.substring(1));
+        }
       }
-      if (!waits && p.control != null) {
-        b.addInput("^" + p.control);
+      if (!waits && !isCall(n)) {
+        b.addInput("^" + p.context);
       }
       b.setDevice(merged(n.getDevice(), p.device));
       body.fixColocation(b, p.prefix);
-      if (emit(b.build())) {
-        effects.add(b.getName());
+      if (emit(b.build(), within, p.context)) {
+        effects.add(n.getName());
       }
     }
-    body.controlResults().forEach(n -> addOnce(effects, p.prefix + n));
+    body.controlResults().forEach(n -> addOnce(effects, n));
+    List<String> after = new BodyEffects(body, p.prefix, p.device, arguments, out).of(effects);
     List<String> results = new ArrayList<>();
+    boolean[] resultsInside = new boolean[body.results().size()];
     for (int i = 0; i < body.results().size(); i++) {
       String in = body.results().get(i);
       String result = body.flat(in, p.prefix, arguments);
-      boolean waits = waiting.getOrDefault(in, true) || p.control == null;
-      if ((!effects.isEmpty() || !waits) && body.resultType(i) != DataType.DT_RESOURCE) {
+      resultsInside[i] = isInside(in, result, inside);
+      boolean waits = resultsInside[i];
+      if ((!after.isEmpty() || !waits) && body.resultType(i) != DataType.DT_RESOURCE) {
         NodeDef.Builder b =
             node(p.prefix + "_result_" + i, "Identity", p.device, body.resultType(i), result);
-        effects.forEach(e -> b.addInput("^" + e));
+        after.forEach(e -> b.addInput("^" + e));
         if (!waits) {
-          b.addInput("^" + p.control);
+          b.addInput("^" + p.context);
         }
         result = add(b);
+        resultsInside[i] = true;
       }
       results.add(result);
     }
-    return new Instance(results, effects);
+    return new Instance(results, resultsInside, after);
+  }
+
+  /** Whether a value of a body is inside its context; nodes are, but may hand on what is not. */
+  private boolean isInside(String edge, String flat, Map<String, Boolean> arguments) {
+    Boolean argument = arguments.get(edge);
+    if (argument != null) {
+      return argument;
+    }
+    boolean[] handedOn = outputsInside.get(nodeOf(flat));
+    int index = indexOf(flat);
+    return handedOn == null || index < 0 || index >= handedOn.length || handedOn[index];
   }
 
   private static void addOnce(List<String> list, String s) {
@@ -234,63 +298,69 @@ final class FunctionLowering {
 
   /** Leaves the node that has the caller's name. */
   private void leave(
-      NodeDef caller, List<DataType> types, List<String> results, List<String> after) {
-    outputs.put(caller.getName(), results);
-    NodeDef.Builder b =
-        NodeDef.newBuilder().setName(caller.getName()).setDevice(caller.getDevice());
-    if (results.isEmpty() || types.contains(DataType.DT_RESOURCE)) {
-      // A node with handles of several tasks would have no place to be.
-      b.setOp("NoOp");
-      results.forEach(r -> b.addInput("^" + r));
-    } else {
-      AttrValue.ListValue.Builder list = AttrValue.ListValue.newBuilder();
-      list.addAllType(types);
-      b.setOp("IdentityN").addAllInput(results);
-      b.putAttr("T", AttrValue.newBuilder().setList(list).build());
+      Site site, List<DataType> types, List<String> results, boolean[] inside, List<String> after) {
+    NodeDef caller = site.caller;
+    List<String> made = new ArrayList<>(results);
+    for (int i = 0; depth == 1 && i < made.size(); i++) {
+      // A client that feeds a result means what the call gives, not what it was given.
+      if (data(caller).contains(made.get(i)) && types.get(i) != DataType.DT_RESOURCE) {
+        String name = caller.getName() + "/_output_" + i;
+        made.set(i, add(node(name, "Identity", caller.getDevice(), types.get(i), made.get(i))));
+      }
     }
+    outputs.put(caller.getName(), made);
+    outputsInside.put(caller.getName(), inside);
+    NodeDef.Builder b =
+        NodeDef.newBuilder().setName(caller.getName()).setOp("NoOp").setDevice(caller.getDevice());
+    made.forEach(r -> b.addInput("^" + r));
     after.forEach(a -> b.addInput("^" + a));
     controls(caller).forEach(b::addInput);
+    if (site.context != null) {
+      b.addInput("^" + site.context);
+    }
     out.add(b.build());
   }
 
-  /** One node that has run when all of the caller's control inputs have; null if it has none. */
-  private String gate(NodeDef caller) {
-    List<String> controls = controls(caller);
-    return switch (controls.size()) {
-      case 0 -> null;
-      case 1 -> controls.getFirst().substring(1);
-      default ->
-          add(
-              NodeDef.newBuilder()
-                  .setName(caller.getName() + "/_after")
-                  .setOp("NoOp")
-                  .setDevice(caller.getDevice())
-                  .addAllInput(controls));
-    };
+  /**
+   * The context of what a call stands for: that of the caller, or if that has control inputs a node
+   * that has run when all of these have.
+   */
+  private String context(Site site) {
+    List<String> controls = controls(site.caller);
+    if (controls.isEmpty() || (controls.size() == 1 && site.context == null)) {
+      return controls.isEmpty() ? site.context : controls.getFirst().substring(1);
+    }
+    NodeDef.Builder b =
+        NodeDef.newBuilder()
+            .setName(site.caller.getName() + "/_after")
+            .setOp("NoOp")
+            .setDevice(site.caller.getDevice())
+            .addAllInput(controls);
+    if (site.context != null) {
+      b.addInput("^" + site.context);
+    }
+    return add(b);
   }
 
   // ---- calls ----
 
-  private boolean lowerCall(NodeDef n) {
+  private boolean lowerCall(Site site) {
+    NodeDef n = site.caller;
     boolean direct = functions.containsKey(n.getOp()) && registry.find(n.getOp()) == null;
     String name = direct ? n.getOp() : attr(n, "f").getFunc().getName();
     Map<String, AttrValue> attrs = direct ? n.getAttrMap() : attr(n, "f").getFunc().getAttrMap();
     List<String> inputs = data(n);
+    boolean[] inside = controls(n).isEmpty() ? site.inside : new boolean[inputs.size()];
     Instance body =
         instantiate(
             n,
             name,
             attrs,
-            new Placing(
-                n.getName() + "/_body/",
-                n.getDevice(),
-                inputs,
-                new boolean[inputs.size()],
-                gate(n)));
+            new Placing(n.getName() + "/_body/", n.getDevice(), inputs, inside, context(site)));
     FunctionBody signature = new FunctionBody(function(n, name), attrs, registry, functions);
     List<DataType> types =
         IntStream.range(0, body.results.size()).mapToObj(signature::resultType).toList();
-    leave(n, known(n, types), body.results, body.effects);
+    leave(site, known(n, types), body.results, body.inside, body.effects);
     return !body.effects.isEmpty();
   }
 
@@ -299,24 +369,26 @@ final class FunctionLowering {
   /** A way to go: the function to call if {@code predicate} comes out at this side of a Switch. */
   private record Branch(String name, AttrValue function, String predicate, int side) {}
 
-  private boolean lowerIf(NodeDef n) {
+  private boolean lowerIf(Site site) {
+    NodeDef n = site.caller;
     if (attr(n, "Tcond").getType() != DataType.DT_BOOL) {
       throw new MillraceException(
           Code.UNIMPLEMENTED,
           "%s '%s': its condition is %s; only a bool scalar is supported."
               .formatted(n.getOp(), n.getName(), attr(n, "Tcond").getType()));
     }
-    String predicate = first(n, DataType.DT_BOOL);
+    String predicate = first(site, DataType.DT_BOOL);
     return lowerBranches(
-        n,
+        site,
         List.of(
             new Branch("else", attr(n, "else_branch"), predicate, 0),
             new Branch("then", attr(n, "then_branch"), predicate, 1)));
   }
 
   /** The branch of an index that there is none for is the last. */
-  private boolean lowerCase(NodeDef n) {
-    String index = first(n, DataType.DT_INT32);
+  private boolean lowerCase(Site site) {
+    NodeDef n = site.caller;
+    String index = first(site, DataType.DT_INT32);
     List<dev.millrace.proto.NameAttrList> functions = attr(n, "branches").getList().getFuncList();
     List<Branch> branches = new ArrayList<>();
     int last = functions.size() - 1;
@@ -335,7 +407,7 @@ final class FunctionLowering {
       AttrValue function = AttrValue.newBuilder().setFunc(functions.get(i)).build();
       branches.add(new Branch("branch" + i, function, predicate, 1));
     }
-    return lowerBranches(n, branches);
+    return lowerBranches(site, branches);
   }
 
   private String compare(NodeDef n, String name, String op, String index, int with) {
@@ -351,20 +423,23 @@ final class FunctionLowering {
   }
 
   /** Input 0, held back until the caller may run. */
-  private String first(NodeDef n, DataType type) {
+  private String first(Site site, DataType type) {
+    NodeDef n = site.caller;
     if (data(n).isEmpty()) {
       throw MillraceException.invalid("%s '%s' has no inputs.", n.getOp(), n.getName());
     }
-    if (controls(n).isEmpty()) {
+    List<String> waits = site.waits(0);
+    if (waits.isEmpty()) {
       return data(n).getFirst();
     }
     NodeDef.Builder b =
         node(n.getName() + "/_pred", "Identity", n.getDevice(), type, data(n).getFirst());
-    controls(n).forEach(b::addInput);
+    waits.forEach(b::addInput);
     return add(b);
   }
 
-  private boolean lowerBranches(NodeDef n, List<Branch> branches) {
+  private boolean lowerBranches(Site site, List<Branch> branches) {
+    NodeDef n = site.caller;
     String prefix = n.getName() + "/_";
     List<DataType> in = types(n, "Tin");
     List<DataType> results = types(n, "Tout");
@@ -391,14 +466,13 @@ final class FunctionLowering {
           arguments.add(side);
         }
       }
-      boolean[] gated = new boolean[arguments.size()];
-      java.util.Arrays.fill(gated, true);
       Instance body =
           instantiate(
               n,
               b.function.getFunc().getName(),
               b.function.getFunc().getAttrMap(),
-              new Placing(prefix + b.name + "/", n.getDevice(), arguments, gated, pivot));
+              new Placing(
+                  prefix + b.name + "/", n.getDevice(), arguments, all(arguments.size()), pivot));
       checkCount(n, "outputs", results.size(), body.results.size());
       instances.add(body);
       NodeDef.Builder ran =
@@ -413,8 +487,14 @@ final class FunctionLowering {
       merges.add(merge(prefix + "merge_" + i, n.getDevice(), results.get(i), from));
     }
     String end = merge(prefix + "done", n.getDevice(), DataType.DT_BOOL, done);
-    leave(n, results, merges, List.of(end));
+    leave(site, results, merges, all(merges.size()), List.of(end));
     return instances.stream().anyMatch(b -> !b.effects.isEmpty());
+  }
+
+  private static boolean[] all(int count) {
+    boolean[] all = new boolean[count];
+    Arrays.fill(all, true);
+    return all;
   }
 
   private String merge(String name, String device, DataType type, List<String> from) {
@@ -425,7 +505,8 @@ final class FunctionLowering {
 
   // ---- loops ----
 
-  private boolean lowerWhile(NodeDef n) {
+  private boolean lowerWhile(Site site) {
+    NodeDef n = site.caller;
     String prefix = n.getName() + "/_";
     String device = n.getDevice();
     List<DataType> types = types(n, "T");
@@ -449,10 +530,15 @@ final class FunctionLowering {
       varies[i] = !same && types.get(i) != DataType.DT_RESOURCE;
       first = varies[i] ? i : first;
     }
+    for (int i = 0; first < 0 && i < count; i++) {
+      // Only the effects of a round change; a variable that stays the same still counts them.
+      varies[i] = types.get(i) != DataType.DT_RESOURCE;
+      first = varies[i] ? i : first;
+    }
     if (first < 0) {
       throw new MillraceException(
           Code.UNIMPLEMENTED,
-          "%s '%s': none of its %d variables changes; a loop needs one that does."
+          "%s '%s': all of its %d variables are resources; a loop needs another one."
               .formatted(n.getOp(), n.getName(), count));
     }
     List<String> values = new ArrayList<>();
@@ -464,7 +550,7 @@ final class FunctionLowering {
               .putAttr(
                   "parallel_iterations",
                   n.getAttrMap().getOrDefault("parallel_iterations", number(10)));
-      controls(n).forEach(enter::addInput);
+      site.waits(i).forEach(enter::addInput);
       String in = add(enter);
       values.add(
           varies[i]
@@ -478,7 +564,11 @@ final class FunctionLowering {
             condition.getFunc().getName(),
             condition.getFunc().getAttrMap(),
             new Placing(prefix + "cond/", device, values, varies, values.get(first)));
-    checkCount(n, "conditions", 1, test.results.size());
+    if (test.results.size() != 1) {
+      throw MillraceException.invalid(
+          "%s '%s': Expected a single scalar return value from cond function, got %d tensors.",
+          n.getOp(), n.getName(), test.results.size());
+    }
     String goOn =
         add(
             NodeDef.newBuilder()
@@ -513,7 +603,11 @@ final class FunctionLowering {
         add(node(prefix + "next_" + i, "NextIteration", device, types.get(i), next));
       }
     }
-    leave(n, types, results, List.of(prefix + "exit_" + first));
+    boolean[] resultsInside = new boolean[count];
+    for (int i = 0; i < count; i++) {
+      resultsInside[i] = varies[i] || site.inside[i];
+    }
+    leave(site, types, results, resultsInside, List.of(prefix + "exit_" + first));
     return !test.effects.isEmpty() || !round.effects.isEmpty();
   }
 
@@ -542,6 +636,16 @@ final class FunctionLowering {
     return colon < 0 ? ref : ref.substring(0, colon);
   }
 
+  /** The number of an output; negative if that is no number. */
+  private static int indexOf(String ref) {
+    int colon = ref.lastIndexOf(':');
+    try {
+      return colon < 0 ? 0 : Integer.parseInt(ref.substring(colon + 1));
+    } catch (NumberFormatException e) {
+      return -1;
+    }
+  }
+
   private String resolve(String ref) {
     String at = ref;
     for (int i = 0; i <= outputs.size(); i++) {
@@ -549,13 +653,7 @@ final class FunctionLowering {
       if (made == null) {
         return at;
       }
-      int colon = at.lastIndexOf(':');
-      int index = 0;
-      try {
-        index = colon < 0 ? 0 : Integer.parseInt(at.substring(colon + 1));
-      } catch (NumberFormatException e) {
-        index = -1;
-      }
+      int index = indexOf(at);
       if (index < 0 || index >= made.size()) {
         throw MillraceException.invalid(
             "'%s' is asked for, but node '%s' has %d outputs.", at, nodeOf(at), made.size());

@@ -84,8 +84,9 @@ public final class GraphCodec {
    *     contain names that begin with an underscore
    */
   public static void importInto(GraphDef def, Graph graph, boolean fromClient) {
-    List<NodeDef> nodes =
+    FunctionLowering.Lowered lowered =
         FunctionLowering.lower(def, graph.registry(), functions(graph, def.getLibrary()));
+    List<NodeDef> nodes = lowered.nodes();
     Map<String, Integer> index = new HashMap<>();
     for (int i = 0; i < nodes.size(); i++) {
       String name = nodes.get(i).getName();
@@ -109,9 +110,12 @@ public final class GraphCodec {
     for (ParsedNode p : parsed) {
       for (int k : p.open) {
         Edge e = p.inputs.get(k);
-        graph.connectBackEdge(graph.node(p.def.getName()), k, graph.node(e.node).output(e.output));
+        graph.connectBackEdge(graph.node(p.def.getName()), k, graph.output(e.node, e.output));
       }
     }
+    lowered
+        .outputs()
+        .forEach((name, made) -> graph.lend(name, made.stream().map(graph::output).toList()));
   }
 
   /** The functions the graph has so far, those of {@code more} included; the last one counts. */
@@ -271,7 +275,7 @@ public final class GraphCodec {
     List<Output> inputs = new ArrayList<>();
     for (int k = 0; k < p.inputs.size(); k++) {
       Edge e = p.inputs.get(k);
-      inputs.add(p.open.contains(k) ? null : graph.node(e.node).output(e.output));
+      inputs.add(p.open.contains(k) ? null : graph.output(e.node, e.output));
     }
     Set<Node> controls = new LinkedHashSet<>();
     p.controls.forEach(c -> controls.add(graph.node(c)));

@@ -92,8 +92,8 @@ public final class LoopNest {
           put(reader, outputFrame[n.id()], open);
         } else if (frameOf[reader.id()] != outputFrame[n.id()]) {
           throw MillraceException.invalid(
-              "Node '%s' has inputs from loop '%s' and from '%s' (node '%s'). Values go into a loop"
-                  + " through Enter and leave it through Exit.",
+              "Node '%s' has inputs from different frames: from loop '%s' and from '%s' (node"
+                  + " '%s'). Values go into a loop through Enter and leave it through Exit.",
               reader.name(),
               frames.get(frameOf[reader.id()]).name,
               frames.get(outputFrame[n.id()]).name,

@@ -1,0 +1,260 @@
+package dev.millrace.wire;
+
+import dev.millrace.graph.op.Op;
+import dev.millrace.proto.AttrValue;
+import dev.millrace.proto.DataType;
+import dev.millrace.proto.NodeDef;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+
+/**
+ * What to wait for to have the effects of a body that has branches and loops of its own, written as
+ * Switch and Merge. A node in a branch that is not taken never runs, and who waited for it never
+ * would: it is waited for through a Merge with the other branch. A node in a loop is waited for by
+ * the next round, and the loop through its end.
+ */
+final class BodyEffects {
+  /**
+   * A branch, a loop, or what a loop does once its condition has held.
+   *
+   * @param predicate the edge that chooses the branch; null for a loop
+   * @param frame the name of the loop; null for a branch
+   * @param side 1 in the branch, or round, where the predicate is true
+   */
+  private record Place(Place outer, String predicate, String frame, int side, int depth) {
+    boolean isSame(Place other) {
+      return side == other.side
+          && Objects.equals(predicate, other.predicate)
+          && Objects.equals(frame, other.frame);
+    }
+
+    static Place shared(Place a, Place b) {
+      while (!a.isSame(b)) {
+        if (a.depth >= b.depth) {
+          a = a.outer;
+        } else {
+          b = b.outer;
+        }
+      }
+      return a;
+    }
+
+    Place loop() {
+      Place p = this;
+      while (p.outer != null && (p.frame == null || p.side == 1)) {
+        p = p.outer;
+      }
+      return p;
+    }
+  }
+
+  private static final Place TOP = new Place(null, null, null, -1, 0);
+
+  private final FunctionBody body;
+  private final String prefix;
+  private final String device;
+  private final Map<String, String> arguments;
+  private final List<NodeDef> out;
+
+  /** The nodes of the body, and where their outputs are, but for those of a Switch. */
+  private final Map<String, NodeDef> nodes = new HashMap<>();
+
+  private final Map<String, Place> places = new HashMap<>();
+
+  /**
+   * Of an instance of a body.
+   *
+   * @param prefix what the names of its nodes begin with
+   * @param arguments the arguments by name
+   * @param out has its nodes, and gets others
+   */
+  BodyEffects(
+      FunctionBody body,
+      String prefix,
+      String device,
+      Map<String, String> arguments,
+      List<NodeDef> out) {
+    this.body = body;
+    this.prefix = prefix;
+    this.device = device;
+    this.arguments = arguments;
+    this.out = out;
+  }
+
+  /** The nodes to wait for so that these nodes of the body have run, or never will. */
+  List<String> of(List<String> effects) {
+    List<String> after = new ArrayList<>();
+    if (effects.isEmpty()) {
+      return after;
+    }
+    boolean branches = false;
+    for (NodeDef n : body.nodes()) {
+      nodes.put(n.getName(), n);
+      Op.Role role = body.role(n);
+      branches |= role == Op.Role.SWITCH || role == Op.Role.ENTER;
+    }
+    if (branches) {
+      findPlaces();
+    }
+    for (String e : effects) {
+      Place place = places.getOrDefault(e, TOP);
+      String ran = prefix + e;
+      while (place != TOP && ran != null) {
+        ran = place.frame == null ? joined(ran, place) : endOf(ran, place);
+        place = place.frame == null ? place.outer : place.loop().outer;
+      }
+      if (ran != null && !after.contains(ran)) {
+        after.add(ran);
+      }
+    }
+    return after;
+  }
+
+  /** A node that runs when {@code ran} has or the other branch is taken. */
+  private String joined(String ran, Place branch) {
+    String name = ran + "/_joined";
+    String predicate = body.flat(branch.predicate, prefix, arguments);
+    add(name + "_way", "Switch", b -> b.addInput(predicate).addInput(predicate));
+    add(name + "_here", "Identity", b -> b.addInput(way(name, branch.side)).addInput("^" + ran));
+    add(
+        name,
+        "Merge",
+        b ->
+            b.addInput(name + "_here")
+                .addInput(way(name, 1 - branch.side))
+                .putAttr("N", AttrValue.newBuilder().setI(2).build()));
+    return name;
+  }
+
+  private static String way(String name, int side) {
+    return name + "_way:" + side;
+  }
+
+  private void add(String name, String op, Consumer<NodeDef.Builder> rest) {
+    NodeDef.Builder b = NodeDef.newBuilder().setName(name).setOp(op).setDevice(device);
+    b.putAttr("T", AttrValue.newBuilder().setType(DataType.DT_BOOL).build());
+    rest.accept(b);
+    out.add(b.build());
+  }
+
+  /** Has the next round of a loop wait for {@code ran}; gives what runs when the loop has ended. */
+  private String endOf(String ran, Place in) {
+    Place loop = in.loop();
+    String holds =
+        in.side == 1 ? find(Op.Role.NEXT_ITERATION, loop) : find(Op.Role.LOOP_COND, loop);
+    if (holds != null) {
+      for (int i = out.size() - 1; i >= 0; i--) {
+        if (out.get(i).getName().equals(prefix + holds)) {
+          out.set(i, out.get(i).toBuilder().addInput("^" + ran).build());
+          break;
+        }
+      }
+    }
+    String exit = find(Op.Role.EXIT, loop);
+    return exit == null ? null : prefix + exit;
+  }
+
+  private String find(Op.Role role, Place loop) {
+    for (NodeDef n : body.nodes()) {
+      if (body.role(n) == role && n.getInputCount() > 0) {
+        Place p = placeOf(n.getInput(0)).loop();
+        if (p != TOP && p.isSame(loop)) {
+          return n.getName();
+        }
+      }
+    }
+    return null;
+  }
+
+  /** Along the edges from what waits for nothing; the edges back into a loop are left out. */
+  private void findPlaces() {
+    Map<String, Integer> pending = new HashMap<>();
+    Map<String, List<NodeDef>> readers = new HashMap<>();
+    Deque<NodeDef> ready = new ArrayDeque<>();
+    for (NodeDef n : nodes.values()) {
+      int count = 0;
+      for (String in : n.getInputList()) {
+        NodeDef source = nodes.get(sourceOf(in));
+        if (source != null && !isBackEdge(n, source)) {
+          readers.computeIfAbsent(source.getName(), k -> new ArrayList<>()).add(n);
+          count++;
+        }
+      }
+      pending.put(n.getName(), count);
+      if (count == 0) {
+        ready.add(n);
+      }
+    }
+    while (!ready.isEmpty()) {
+      NodeDef n = ready.poll();
+      places.put(n.getName(), placeOf(n));
+      for (NodeDef r : readers.getOrDefault(n.getName(), List.of())) {
+        if (pending.merge(r.getName(), -1, Integer::sum) == 0) {
+          ready.add(r);
+        }
+      }
+    }
+  }
+
+  private boolean isBackEdge(NodeDef n, NodeDef source) {
+    return body.role(n) == Op.Role.MERGE && body.role(source) == Op.Role.NEXT_ITERATION;
+  }
+
+  private static String sourceOf(String edge) {
+    String e = edge.startsWith("^") ? edge.substring(1) : edge;
+    int colon = e.indexOf(':');
+    return colon < 0 ? e : e.substring(0, colon);
+  }
+
+  private Place placeOf(NodeDef n) {
+    Op.Role role = body.role(n);
+    Place at = null;
+    for (String in : n.getInputList()) {
+      NodeDef source = nodes.get(sourceOf(in));
+      if (source != null && isBackEdge(n, source)) {
+        continue;
+      }
+      Place p = placeOf(in);
+      if (role == Op.Role.MERGE && !in.startsWith("^")) {
+        at = at == null ? p : Place.shared(at, p);
+      } else {
+        at = at == null || p.depth > at.depth ? p : at;
+      }
+    }
+    at = at == null ? TOP : at;
+    return switch (role) {
+      case ENTER -> {
+        AttrValue frame = n.getAttrMap().get("frame_name");
+        yield new Place(
+            at, null, frame == null ? "" : frame.getS().toStringUtf8(), 0, at.depth + 1);
+      }
+      case EXIT -> at.loop() == TOP ? TOP : at.loop().outer;
+      default -> at;
+    };
+  }
+
+  /** Where the value of an edge is. */
+  private Place placeOf(String edge) {
+    NodeDef source = nodes.get(sourceOf(edge));
+    Place at = source == null ? TOP : places.getOrDefault(source.getName(), TOP);
+    if (source == null
+        || edge.startsWith("^")
+        || body.role(source) != Op.Role.SWITCH
+        || source.getInputCount() < 2) {
+      return at;
+    }
+    String predicate = source.getInput(1);
+    int side = edge.endsWith("output_true:0") ? 1 : 0;
+    NodeDef chooser = nodes.get(sourceOf(predicate));
+    if (chooser != null && body.role(chooser) == Op.Role.LOOP_COND) {
+      return side == 0 ? at : new Place(at, null, at.loop().frame, 1, at.depth + 1);
+    }
+    return new Place(at, predicate, null, side, at.depth + 1);
+  }
+}
