@@ -18,8 +18,9 @@ import java.util.stream.Collectors;
 /**
  * Gives every node of a graph one of the devices, by TensorFlow's rules: nodes joined by a
  * reference, a resource or a {@code _class} attribute share a device; a device matches what all
- * members of the group ask for; among several the first by name is taken; constants and the like go
- * to their consumers, questions about a shape to the tensor asked about.
+ * members of the group ask for, but who takes a reference or a resource goes where that is,
+ * whatever it asks for; among several the first by name is taken; constants and the like go to
+ * their consumers, questions about a shape to the tensor asked about.
  */
 public final class Placer {
   private static final Set<String> METADATA = Set.of("Shape", "Size", "Rank");
@@ -31,6 +32,10 @@ public final class Placer {
   private int[] parent;
 
   private final Map<Integer, DeviceSpec> wish = new HashMap<>();
+
+  /** What is asked for by those of a group that make its references and resources. */
+  private final Map<Integer, DeviceSpec> held = new HashMap<>();
+
   private final Map<Node, String> placed = new HashMap<>();
 
   private Placer(List<Device> devices, boolean soft) {
@@ -55,13 +60,17 @@ public final class Placer {
     for (Node n : nodes) {
       parent[n.id()] = n.id();
       wish.put(n.id(), wishOf(n));
+      boolean follows = n.inputs().stream().anyMatch(in -> bindsTogether(n, in));
+      held.put(n.id(), follows ? DeviceSpec.ANY : wish.get(n.id()));
     }
     for (Node n : nodes) {
       for (Output in : n.inputs()) {
         if (bindsTogether(n, in)) {
-          join(n, in.node());
+          follow(n, in.node());
         }
       }
+    }
+    for (Node n : nodes) {
       for (String name : n.colocations()) {
         Node other = graph.find(name);
         if (other == null) {
@@ -125,14 +134,30 @@ public final class Placer {
     return id;
   }
 
+  /** Joins {@code n} to the node that makes a reference or a resource it takes. */
+  private void follow(Node n, Node maker) {
+    DeviceSpec asked = wish.get(root(n.id()));
+    DeviceSpec given = wish.get(root(maker.id()));
+    DeviceSpec both = asked.intersect(given, soft);
+    if (both == null && held.get(root(n.id())).intersect(given, soft) != null) {
+      both = given;
+    }
+    join(n, maker, both);
+  }
+
   private void join(Node a, Node b) {
+    join(a, b, wish.get(root(a.id())).intersect(wish.get(root(b.id())), soft));
+  }
+
+  /** Joins the groups of two nodes, which then ask for {@code both}; null if that cannot be. */
+  private void join(Node a, Node b, DeviceSpec both) {
     int x = root(a.id());
     int y = root(b.id());
     if (x == y) {
       return;
     }
-    DeviceSpec both = wish.get(x).intersect(wish.get(y), soft);
-    if (both == null) {
+    DeviceSpec heldByBoth = held.get(x).intersect(held.get(y), soft);
+    if (both == null || heldByBoth == null) {
       throw MillraceException.invalid(
           "Cannot colocate nodes {{colocation_node %s}} and {{colocation_node %s}}: Cannot merge"
               + " devices with incompatible specifications: '%s' and '%s'",
@@ -142,6 +167,7 @@ public final class Placer {
     int high = Math.max(x, y);
     parent[high] = low;
     wish.put(low, both);
+    held.put(low, heldByBoth);
   }
 
   /** No inputs, one output that is a value: better made where it is used. */
