@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
@@ -72,6 +73,22 @@ class ClusterPropagationTest {
       Thread.onSpinWait();
     }
     assertEquals(0, one.worker().sessionCount() + two.worker().sessionCount());
+  }
+
+  @Test
+  void sessionsThatBringTheirClusterDoNotShareState() {
+    Graph g = StandardOps.newGraph();
+    Scope ps = Scope.of(g).withDevice("/job:ps/task:0");
+    Output v = VariableV2.of(ps.withName("v"), DType.FLOAT, Shape.of(2));
+    Node init = Assign.of(ps, v, Const.of(ps, Tensor.vector(1f, 2f)));
+    ConfigProto config = config("localhost");
+    try (Session first = new ClusterSession(g, one.target(), config);
+        Session second = new ClusterSession(g, one.target(), config)) {
+      first.run(init);
+      assertArrayEquals(new float[] {1, 2}, first.fetch(v).toFloats());
+      MillraceException e = assertThrows(MillraceException.class, () -> second.fetch(v));
+      assertEquals(Code.FAILED_PRECONDITION, e.code(), e::getMessage);
+    }
   }
 
   @Test

@@ -213,7 +213,8 @@ public final class Master {
     CreateWorkerSessionRequest.Builder request =
         CreateWorkerSessionRequest.newBuilder()
             .setSessionHandle(handle)
-            .setIsolateSessionState(settings.isolated())
+            // Tasks that have other names in other sessions do not share their variables with them.
+            .setIsolateSessionState(settings.isolated() || settings.cluster() != null)
             .setMasterTask(ownName)
             .setMasterIncarnation(self.devices().getFirst().incarnation());
     ServerDef.Builder server = ServerDef.newBuilder().setProtocol("grpc");
@@ -263,7 +264,8 @@ public final class Master {
     closeAll();
     List<DeviceSpec> filters = deviceFilters.stream().map(DeviceSpec::parse).toList();
     SessionSettings settings =
-        new SessionSettings(filters, false, false, false, SessionSettings.START_TIMEOUT, null, "");
+        new SessionSettings(
+            filters, false, false, false, SessionSettings.START_TIMEOUT, null, "", 0, 0);
     Map<WorkerPeer, CompletableFuture<Void>> calls = new LinkedHashMap<>();
     cluster.tasks().stream()
         .filter(t -> settings.allows(t.name()) || t.name().equals(self.name()))

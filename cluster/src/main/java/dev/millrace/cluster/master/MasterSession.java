@@ -14,6 +14,8 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.proto.DeviceStepStats;
+import dev.millrace.proto.GraphDef;
+import dev.millrace.proto.RunMetadata;
 import dev.millrace.runtime.Device;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.plan.ClientGraph;
@@ -22,8 +24,10 @@ import dev.millrace.runtime.plan.Placer;
 import dev.millrace.runtime.plan.Signature;
 import dev.millrace.runtime.plan.Simplifier;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.wire.GraphCodec;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -72,6 +76,10 @@ public final class MasterSession {
       }
     }
   }
+
+  /** TensorFlow's words, which its users look for. */
+  private static final String CLOSED =
+      "Step was cancelled by an explicit call to `Session::Close()`.";
 
   /** How long a step that waits for an answer only offers its processor before it sleeps. */
   private static final long YIELD_NANOS = 50_000;
@@ -156,7 +164,7 @@ public final class MasterSession {
     if (settings.logPlacement()) {
       for (Node n : graph.nodes()) {
         if (!before.containsKey(n)) {
-          System.out.println(n.name() + ": (" + n.op().name() + "): " + placement.get(n));
+          LOG.info("{}: ({}): {}", n.name(), n.op().name(), placement.get(n));
         }
       }
     }
@@ -178,7 +186,7 @@ public final class MasterSession {
 
   private void checkOpen() {
     if (closed) {
-      throw new MillraceException(Code.CANCELLED, "Session " + handle + " has been closed.");
+      throw new MillraceException(Code.CANCELLED, CLOSED);
     }
   }
 
@@ -214,6 +222,43 @@ public final class MasterSession {
     }
   }
 
+  /** Likewise; what the client wants to know of the step is added to {@code metadata}. */
+  public List<Tensor> run(
+      List<String> feedNames,
+      List<Tensor> feeds,
+      List<String> fetches,
+      List<String> targets,
+      RunOptions options,
+      dev.millrace.proto.RunOptions asked,
+      RunMetadata.Builder metadata,
+      Cancellation cancellation) {
+    checkOpen();
+    Wish wish = new Wish(feedNames, fetches, targets);
+    boolean traced = asked.getTraceLevel().getNumber() > 0;
+    boolean measured =
+        settings.costModelEvery() > 0 && settings.measures(planFor(wish).runs().getAndIncrement());
+    List<DeviceStepStats> times = Collections.synchronizedList(new ArrayList<>());
+    List<Tensor> results =
+        run(
+            feedNames,
+            feeds,
+            fetches,
+            targets,
+            options,
+            traced || measured ? times::add : null,
+            cancellation);
+    if (traced) {
+      metadata.getStepStatsBuilder().addAllDevStats(times);
+    }
+    if (asked.getOutputPartitionGraphs()) {
+      metadata.addAllPartitionGraphs(partitionGraphs(wish));
+    }
+    if (measured) {
+      metadata.setCostGraph(CostGraph.of(partitionGraphs(wish), times));
+    }
+    return results;
+  }
+
   private StepPlan planFor(Wish wish) {
     StepPlan p = plans.get(wish);
     return p != null ? p : makePlan(wish);
@@ -225,25 +270,8 @@ public final class MasterSession {
       return known;
     }
     wish.check();
-    List<Output> feeds = wish.feeds.stream().map(graph::output).toList();
-    List<Output> fetches = wish.fetches.stream().map(graph::output).toList();
-    List<Node> targets = wish.targets.stream().map(this::target).toList();
-    Signature wanted = new Signature(feeds, fetches, targets);
-    Graph client =
-        Simplifier.simplify(
-            ClientGraph.of(
-                graph,
-                wanted,
-                placement,
-                ClientGraph.byRendezvous(
-                    clientDevice.name(), clientDevice.incarnation(), wish.feeds, wish.fetches)),
-            wanted.targetNames());
-    Map<String, Graph> byTask =
-        Partitioner.partition(
-            client,
-            d -> DeviceSpec.parse(d).taskName(),
-            d -> devicesByName.get(d).incarnation(),
-            "S");
+    Graph client = clientGraph(wish);
+    Map<String, Graph> byTask = byTask(client);
     Map<WorkerPeer, CompletableFuture<String>> registered = new LinkedHashMap<>();
     byTask.forEach(
         (task, part) -> {
@@ -266,9 +294,42 @@ public final class MasterSession {
             List.copyOf(parts),
             wish.feeds.stream().map(this::clientKey).toList(),
             wish.fetches.stream().map(this::clientKey).toList(),
-            GraphKey.of(client));
+            GraphKey.of(client),
+            new AtomicLong());
     plans.put(wish, plan);
     return plan;
+  }
+
+  /** What the step runs, of the session's graph. */
+  private Graph clientGraph(Wish wish) {
+    List<Output> feeds = wish.feeds.stream().map(graph::output).toList();
+    List<Output> fetches = wish.fetches.stream().map(graph::output).toList();
+    List<Node> targets = wish.targets.stream().map(this::target).toList();
+    Signature wanted = new Signature(feeds, fetches, targets);
+    return Simplifier.simplify(
+        ClientGraph.of(
+            graph,
+            wanted,
+            placement,
+            ClientGraph.byRendezvous(
+                clientDevice.name(), clientDevice.incarnation(), wish.feeds, wish.fetches)),
+        wanted.targetNames());
+  }
+
+  private Map<String, Graph> byTask(Graph client) {
+    return Partitioner.partition(
+        client, d -> DeviceSpec.parse(d).taskName(), d -> devicesByName.get(d).incarnation(), "S");
+  }
+
+  /** What each device runs in such a step. */
+  private synchronized List<GraphDef> partitionGraphs(Wish wish) {
+    List<GraphDef> parts = new ArrayList<>();
+    for (Graph ofTask : byTask(clientGraph(wish)).values()) {
+      Partitioner.partition(ofTask, d -> d, d -> devicesByName.get(d).incarnation(), "G")
+          .values()
+          .forEach(part -> parts.add(GraphCodec.encode(part)));
+    }
+    return parts;
   }
 
   private Node target(String name) {
@@ -444,7 +505,7 @@ public final class MasterSession {
       try {
         return call.get(10, TimeUnit.SECONDS);
       } catch (TimeoutException e) {
-        LOG.debug(
+        LOG.info(
             "Step {} has waited {} s for {}.",
             stepId,
             (System.nanoTime() - start) / 1_000_000_000L,
@@ -482,7 +543,7 @@ public final class MasterSession {
   }
 
   private void cancel(Cancellation c) {
-    c.cancel(new MillraceException(Code.CANCELLED, "Session " + handle + " has been closed."));
+    c.cancel(new MillraceException(Code.CANCELLED, CLOSED));
   }
 
   /** Cancels steps in flight and lets the workers forget the session. */

@@ -1,10 +1,8 @@
 package dev.millrace.cluster.master;
 
 import dev.millrace.base.Cancellation;
-import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.worker.RunGraph;
-import dev.millrace.cluster.worker.Worker;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -26,6 +24,8 @@ final class PartialRun {
   private final StepPlan plan;
   private final long stepId;
   private final Map<String, String> keys = new HashMap<>();
+  private final Set<String> feeds;
+  private final Set<String> fetches;
   private final Set<String> unfed;
   private final Set<String> unfetched;
   private final Cancellation cancellation = new Cancellation();
@@ -43,6 +43,8 @@ final class PartialRun {
     for (int i = 0; i < fetches.size(); i++) {
       keys.put(fetches.get(i), plan.fetchKeys().get(i));
     }
+    this.feeds = Set.copyOf(feeds);
+    this.fetches = Set.copyOf(fetches);
     unfed = new HashSet<>(feeds);
     unfetched = new HashSet<>(fetches);
   }
@@ -56,8 +58,10 @@ final class PartialRun {
   }
 
   synchronized List<Tensor> run(List<String> feedNames, List<Tensor> feeds, List<String> fetches) {
-    take(unfed, feedNames, "fed");
-    take(unfetched, fetches, "fetched");
+    check(this.feeds, unfed, feedNames, "feed", "fed");
+    check(this.fetches, unfetched, fetches, "fetch", "fetched");
+    feedNames.forEach(unfed::remove);
+    fetches.forEach(unfetched::remove);
     Map<String, Tensor> byKey = new LinkedHashMap<>();
     for (int i = 0; i < feeds.size(); i++) {
       byKey.put(keys.get(feedNames.get(i)), feeds.get(i));
@@ -67,9 +71,10 @@ final class PartialRun {
       startOthers();
       List<Tensor> results = List.of();
       for (StepPlan.Part p : plan.parts()) {
-        if (p.worker() instanceof Worker own) {
+        if (p.isClient()) {
           List<String> fetchKeys = fetches.stream().map(keys::get).toList();
-          results = own.runPartial(call(p, byKey, fetchKeys), last, cancellation);
+          results =
+              p.worker().runPartialGraph(call(p, byKey, fetchKeys), last, cancellation).join();
         }
       }
       if (last) {
@@ -85,12 +90,18 @@ final class PartialRun {
     }
   }
 
-  private static void take(Set<String> left, List<String> names, String what) {
+  /** Refuses, in TensorFlow's words, what is not left to be fed or fetched. */
+  private static void check(
+      Set<String> setUp, Set<String> left, List<String> names, String kind, String done) {
     for (String n : names) {
-      if (!left.remove(n)) {
-        throw new MillraceException(
-            Code.INVALID_ARGUMENT,
-            "The tensor " + n + " was already " + what + " or not set up to be.");
+      if (!left.contains(n)) {
+        throw MillraceException.invalid(
+            "The %s %s %s",
+            kind,
+            n,
+            setUp.contains(n)
+                ? "has already been " + done + "."
+                : "was not specified in partial_run_setup.");
       }
     }
   }
@@ -101,7 +112,7 @@ final class PartialRun {
     }
     others = new ArrayList<>();
     for (StepPlan.Part p : plan.parts()) {
-      if (!(p.worker() instanceof Worker)) {
+      if (!p.isClient()) {
         CompletableFuture<List<Tensor>> f =
             p.worker().runGraph(call(p, Map.of(), List.of()), cancellation);
         f.whenComplete(

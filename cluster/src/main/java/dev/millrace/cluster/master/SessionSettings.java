@@ -13,6 +13,8 @@ import java.util.List;
  * @param startTimeout how long to wait for the tasks
  * @param cluster the tasks to use in place of the server's own cluster; null if that is meant
  * @param target where the client has reached the master, as {@code host:port}
+ * @param costModelEvery of so many runs of a step one is measured; 0 for none
+ * @param costModelAfter so many runs are not measured at first
  */
 public record SessionSettings(
     List<DeviceSpec> deviceFilters,
@@ -21,7 +23,9 @@ public record SessionSettings(
     boolean isolated,
     Duration startTimeout,
     ClusterSpec cluster,
-    String target) {
+    String target,
+    long costModelEvery,
+    long costModelAfter) {
   /** How long CreateSession waits for tasks unless told otherwise. */
   public static final Duration START_TIMEOUT =
       Duration.ofSeconds(Integer.getInteger("millrace.start.timeout.seconds", 300));
@@ -37,7 +41,15 @@ public record SessionSettings(
             ? Duration.ofMillis(c.getOperationTimeoutInMs())
             : START_TIMEOUT,
         c.getClusterDef().getJobCount() > 0 ? ClusterSpec.decode(c.getClusterDef()) : null,
-        target.replaceFirst("^grpc://", ""));
+        target.replaceFirst("^grpc://", ""),
+        c.getGraphOptions().getBuildCostModel(),
+        c.getGraphOptions().getBuildCostModelAfter());
+  }
+
+  /** Whether the costs of a step's run are to be told, {@code before} runs of it having ended. */
+  boolean measures(long before) {
+    long n = before - costModelAfter;
+    return costModelEvery > 0 && n >= 0 && (n + 1) % costModelEvery == 0;
   }
 
   /** Whether a task takes part, the master's own always does. */

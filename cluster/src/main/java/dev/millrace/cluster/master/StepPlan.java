@@ -2,6 +2,7 @@ package dev.millrace.cluster.master;
 
 import dev.millrace.cluster.worker.WorkerPeer;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * How a step of certain feeds, fetches and targets runs: the parts registered with workers, and the
@@ -9,9 +10,14 @@ import java.util.List;
  *
  * @param collectiveKey under which masters with the same collectives agree on step ids; 0 if it has
  *     none
+ * @param runs how often it was run, counted where costs are asked for
  */
 record StepPlan(
-    List<Part> parts, List<String> feedKeys, List<String> fetchKeys, long collectiveKey) {
+    List<Part> parts,
+    List<String> feedKeys,
+    List<String> fetchKeys,
+    long collectiveKey,
+    AtomicLong runs) {
   /** One task's part; feeds and fetches go through the client's. */
   record Part(WorkerPeer worker, String graphHandle, boolean isClient) {}
 }

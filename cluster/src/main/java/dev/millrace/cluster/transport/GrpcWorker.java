@@ -176,6 +176,22 @@ final class GrpcWorker implements WorkerPeer {
 
   @Override
   public CompletableFuture<List<Tensor>> runGraph(RunGraph run, Cancellation cancellation) {
+    return runGraph(run, request(run), cancellation);
+  }
+
+  @Override
+  public CompletableFuture<List<Tensor>> runPartialGraph(
+      RunGraph run, boolean last, Cancellation cancellation) {
+    return runGraph(run, request(run).setIsPartial(true).setIsLastPartialRun(last), cancellation);
+  }
+
+  private CompletableFuture<List<Tensor>> runGraph(
+      RunGraph run, RunGraphRequest.Builder request, Cancellation cancellation) {
+    return call(Methods.RUN_GRAPH, request.build(), null, cancellation)
+        .thenApply(r -> results(run, r));
+  }
+
+  private RunGraphRequest.Builder request(RunGraph run) {
     RunGraphRequest.Builder b =
         RunGraphRequest.newBuilder()
             .setSessionHandle(run.sessionHandle())
@@ -191,7 +207,7 @@ final class GrpcWorker implements WorkerPeer {
             (key, t) ->
                 b.addSend(
                     NamedTensorProto.newBuilder().setName(key).setTensor(TensorCodec.encode(t))));
-    return call(Methods.RUN_GRAPH, b.build(), null, cancellation).thenApply(r -> results(run, r));
+    return b;
   }
 
   private List<Tensor> results(RunGraph run, RunGraphResponse r) {

@@ -195,6 +195,12 @@ final class LinkedWorker implements WorkerPeer {
   }
 
   @Override
+  public CompletableFuture<List<Tensor>> runPartialGraph(
+      RunGraph call, boolean last, Cancellation cancellation) {
+    return byGrpc.runPartialGraph(call, last, cancellation);
+  }
+
+  @Override
   public void cleanupStep(long stepId) {
     Link link = link();
     if (link != null) {

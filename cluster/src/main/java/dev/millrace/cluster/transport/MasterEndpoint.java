@@ -12,7 +12,6 @@ import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.CreateSessionRequest;
 import dev.millrace.proto.CreateSessionResponse;
 import dev.millrace.proto.DeviceAttributes;
-import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.proto.ExtendSessionRequest;
 import dev.millrace.proto.ExtendSessionResponse;
 import dev.millrace.proto.ListDevicesRequest;
@@ -235,7 +234,6 @@ public final class MasterEndpoint {
         feeds.add(TensorCodec.decodeCounted(n.getTensor()));
       }
       RunMetadata.Builder metadata = RunMetadata.newBuilder();
-      boolean traced = r.getOptions().getTraceLevel().getNumber() > 0;
       results =
           r.getPartialRunHandle().isEmpty()
               ? session.run(
@@ -244,7 +242,8 @@ public final class MasterEndpoint {
                   List.copyOf(r.getFetchList()),
                   List.copyOf(r.getTargetList()),
                   options(r.getOptions()),
-                  traced ? d -> addTo(metadata, d) : null,
+                  r.getOptions(),
+                  metadata,
                   cancellation)
               : session.runPartial(
                   r.getPartialRunHandle(),
@@ -279,13 +278,6 @@ public final class MasterEndpoint {
     observer.onCompleted();
   }
 
-  /** Parts of a step report on threads of their own. */
-  private static void addTo(RunMetadata.Builder metadata, DeviceStepStats d) {
-    synchronized (metadata) {
-      metadata.getStepStatsBuilder().addDevStats(d);
-    }
-  }
-
   private static RunOptions options(dev.millrace.proto.RunOptions o) {
     RunOptions options =
         RunOptions.DEFAULT.withCollectiveKey(o.getExperimental().getCollectiveGraphKey());
@@ -315,6 +307,7 @@ public final class MasterEndpoint {
       if (o == null) {
         throw MillraceException.invalid("No such callable handle: %d", r.getHandle());
       }
+      RunMetadata.Builder metadata = RunMetadata.newBuilder();
       r.getFeedList().forEach(t -> feeds.add(TensorCodec.decodeCounted(t)));
       if (feeds.size() != o.getFeedCount()) {
         throw MillraceException.invalid(
@@ -327,9 +320,10 @@ public final class MasterEndpoint {
               List.copyOf(o.getFetchList()),
               List.copyOf(o.getTargetList()),
               options(o.getRunOptions()),
-              null,
+              o.getRunOptions(),
+              metadata,
               cancellation);
-      RunCallableResponse.Builder b = RunCallableResponse.newBuilder();
+      RunCallableResponse.Builder b = RunCallableResponse.newBuilder().setMetadata(metadata);
       results.forEach(t -> b.addFetch(TensorCodec.encode(t)));
       response = b.build();
     } catch (Throwable t) {

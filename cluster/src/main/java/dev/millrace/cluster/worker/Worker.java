@@ -579,6 +579,12 @@ public final class Worker implements WorkerPeer {
   }
 
   @Override
+  public CompletableFuture<List<Tensor>> runPartialGraph(
+      RunGraph call, boolean last, Cancellation cancellation) {
+    return now(() -> runPartial(call, last, cancellation));
+  }
+
+  @Override
   public CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout) {
     return now(
         () -> {

@@ -48,6 +48,13 @@ public interface WorkerPeer {
    */
   CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation);
 
+  /**
+   * Likewise for a step that is fed and fetched from bit by bit: each call brings some feeds and
+   * answers with some values, the last when the step has ended.
+   */
+  CompletableFuture<List<Tensor>> runPartialGraph(
+      RunGraph call, boolean last, Cancellation cancellation);
+
   /** Forgets what is left of a step. Nobody waits for it. */
   void cleanupStep(long stepId);
 

@@ -209,7 +209,10 @@ final class WorkerSession {
 
     void close() {
       for (Step s : running) {
-        s.fail(new MillraceException(Code.CANCELLED, "Session has been closed.").asDerived());
+        s.fail(
+            new MillraceException(
+                    Code.CANCELLED, "Step was cancelled by an explicit call to `Session::Close()`.")
+                .asDerived());
       }
       parts.forEach(p -> p.graph.close());
     }

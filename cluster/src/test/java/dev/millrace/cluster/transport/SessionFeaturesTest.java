@@ -1,12 +1,14 @@
 package dev.millrace.cluster.transport;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSession;
+import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
@@ -20,13 +22,19 @@ import dev.millrace.ops.state.Assign;
 import dev.millrace.proto.CallableOptions;
 import dev.millrace.proto.CloseSessionRequest;
 import dev.millrace.proto.ConfigProto;
+import dev.millrace.proto.CostGraphDef;
 import dev.millrace.proto.CreateSessionRequest;
+import dev.millrace.proto.GraphOptions;
 import dev.millrace.proto.MakeCallableRequest;
 import dev.millrace.proto.NamedTensorProto;
+import dev.millrace.proto.NodeDef;
+import dev.millrace.proto.NodeExecStats;
 import dev.millrace.proto.PartialRunSetupRequest;
 import dev.millrace.proto.ReleaseCallableRequest;
 import dev.millrace.proto.ResetRequest;
 import dev.millrace.proto.RunCallableRequest;
+import dev.millrace.proto.RunMetadata;
+import dev.millrace.proto.RunOptions;
 import dev.millrace.proto.RunStepRequest;
 import dev.millrace.proto.TensorProto;
 import dev.millrace.runtime.Session;
@@ -41,6 +49,8 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -55,6 +65,11 @@ class SessionFeaturesTest {
 
   @AfterEach
   void stop() {
+    // A session in a cluster of its own is deleted by a call that nobody waits for.
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (server.worker().sessionCount() > 0 && System.nanoTime() < deadline) {
+      Thread.onSpinWait();
+    }
     assertEquals(0, server.worker().sessionCount());
     assertEquals(0, server.worker().stepCount());
     channel.shutdownNow();
@@ -142,12 +157,111 @@ class SessionFeaturesTest {
     Status again =
         assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_STEP, first)).getStatus();
     assertEquals(Status.Code.INVALID_ARGUMENT, again.getCode());
+    assertEquals("The feed a:0 has already been fed.", again.getDescription());
+    assertEquals(
+        "The fetch " + square.name() + " has already been fetched.",
+        refusal(partOf(handle, partial, b, 5, square)));
+    assertEquals(
+        "The feed " + square.name() + " was not specified in partial_run_setup.",
+        refusal(partOf(handle, partial, square, 5, product)));
     RunStepRequest second = partOf(handle, partial, b, 5, product);
     assertEquals(45f, number(call(Methods.RUN_STEP, second).getTensor(0).getTensor()));
     Status over =
         assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_STEP, second))
             .getStatus();
     assertEquals(Status.Code.INVALID_ARGUMENT, over.getCode());
+    close(handle);
+  }
+
+  private String refusal(RunStepRequest r) {
+    return assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_STEP, r))
+        .getStatus()
+        .getDescription();
+  }
+
+  /** The session's cluster is not the server's, which is a task of it by another name. */
+  @Test
+  void aPartialRunIsFedAsItGoesInAClusterOfTheSessionsOwn() {
+    Output a = Placeholder.of(scope.withName("a"), DType.FLOAT, Shape.scalar());
+    Output square = scope.node("Square").input(a).add().output();
+    Output root = scope.node("Sqrt").input(square).add().output();
+    String address = server.target().substring("grpc://".length());
+    ClusterSpec named = ClusterSpec.of(Map.of("trainer", List.of(address)));
+    String handle =
+        call(
+                Methods.CREATE_SESSION,
+                CreateSessionRequest.newBuilder()
+                    .setGraphDef(GraphCodec.encode(graph))
+                    .setTarget(server.target())
+                    .setConfig(ConfigProto.newBuilder().setClusterDef(named.encode()))
+                    .build())
+            .getSessionHandle();
+    String partial =
+        call(
+                Methods.PARTIAL_RUN_SETUP,
+                PartialRunSetupRequest.newBuilder()
+                    .setSessionHandle(handle)
+                    .addFeed(a.name())
+                    .addFetch(square.name())
+                    .addFetch(root.name())
+                    .build())
+            .getPartialRunHandle();
+    RunStepRequest first = partOf(handle, partial, a, 3, square);
+    assertEquals(9f, number(call(Methods.RUN_STEP, first).getTensor(0).getTensor()));
+    RunStepRequest second = first.toBuilder().clearFeed().setFetch(0, root.name()).build();
+    assertEquals(3f, number(call(Methods.RUN_STEP, second).getTensor(0).getTensor()));
+    close(handle);
+  }
+
+  @Test
+  void aStepTellsWhatItIsAskedFor() {
+    Output a = Const.of(scope.withName("a"), 3f);
+    Output x = Placeholder.of(scope.withName("x"), DType.FLOAT, Shape.scalar());
+    Output product = scope.withName("product").node("Mul").input(a).input(x).add().output();
+    String handle =
+        call(
+                Methods.CREATE_SESSION,
+                CreateSessionRequest.newBuilder()
+                    .setGraphDef(GraphCodec.encode(graph))
+                    .setConfig(
+                        ConfigProto.newBuilder()
+                            .setGraphOptions(GraphOptions.newBuilder().setBuildCostModel(3)))
+                    .build())
+            .getSessionHandle();
+    RunStepRequest run =
+        RunStepRequest.newBuilder()
+            .setSessionHandle(handle)
+            .addFeed(NamedTensorProto.newBuilder().setName(x.name()).setTensor(number(2)))
+            .addFetch(product.name())
+            .build();
+    assertEquals(RunMetadata.getDefaultInstance(), call(Methods.RUN_STEP, run).getMetadata());
+    RunMetadata told =
+        call(
+                Methods.RUN_STEP,
+                run.toBuilder()
+                    .setOptions(
+                        RunOptions.newBuilder()
+                            .setTraceLevel(RunOptions.TraceLevel.FULL_TRACE)
+                            .setOutputPartitionGraphs(true))
+                    .build())
+            .getMetadata();
+    assertEquals(1, told.getPartitionGraphsCount());
+    List<String> nodes =
+        told.getPartitionGraphs(0).getNodeList().stream().map(NodeDef::getName).toList();
+    assertTrue(nodes.containsAll(List.of("a", "product")), nodes::toString);
+    List<String> ran =
+        told.getStepStats().getDevStats(0).getNodeStatsList().stream()
+            .map(NodeExecStats::getNodeName)
+            .toList();
+    assertTrue(ran.containsAll(List.of("a", "product")), ran::toString);
+    assertFalse(told.hasCostGraph());
+    // Of every three runs one is measured.
+    RunMetadata third = call(Methods.RUN_STEP, run).getMetadata();
+    assertFalse(third.hasStepStats());
+    List<String> measured =
+        third.getCostGraph().getNodeList().stream().map(CostGraphDef.Node::getName).toList();
+    assertTrue(measured.containsAll(List.of("a", "product")), measured::toString);
+    assertFalse(call(Methods.RUN_STEP, run).getMetadata().hasCostGraph());
     close(handle);
   }
 

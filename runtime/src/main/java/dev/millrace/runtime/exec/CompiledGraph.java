@@ -184,6 +184,11 @@ public final class CompiledGraph implements AutoCloseable {
     loops = LoopNest.isAnyLoop(list) ? new LoopFrames(this, constant) : null;
   }
 
+  /** Whether node {@code n} is a constant that is in its slot from the start. */
+  boolean isConstant(int n) {
+    return kernels[n] == null && asyncKernels[n] == null;
+  }
+
   /** Makes memory for a value where its only reader wants it, or null where any will do. */
   @FunctionalInterface
   interface Room {

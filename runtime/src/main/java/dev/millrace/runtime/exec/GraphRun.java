@@ -71,6 +71,19 @@ abstract class GraphRun implements KernelContext {
     this.graph = graph;
     this.step = step;
     this.resources = resources;
+    if (step.trace() != null) {
+      traceConstants();
+    }
+  }
+
+  /** They are there without being run, but whoever looks for what a step had looks for them. */
+  private void traceConstants() {
+    long now = System.nanoTime();
+    for (int i = 0; i < graph.nodes.length; i++) {
+      if (graph.isConstant(i)) {
+        step.trace().add(graph.nodes[i], now, now);
+      }
+    }
   }
 
   /** Input {@code i} of the current node: a tensor, a variable, or null if it is dead. */
