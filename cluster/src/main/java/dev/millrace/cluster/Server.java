@@ -20,10 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,15 +33,18 @@ import org.slf4j.LoggerFactory;
 public final class Server implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Server.class);
 
-  /** How long a thread that answers calls waits for another. */
-  private static final int IDLE_SECONDS = 10;
-
   /** The servers of this process by target, so that sessions on them need no network. */
   private static final Map<String, Server> RUNNING = new ConcurrentHashMap<>();
 
   private final ClusterSpec cluster;
   private final TaskId task;
-  private final ExecutorService threads;
+
+  /** Serve what comes by gRPC. */
+  private final TaskThreads calls;
+
+  /** Read links, serve what comes over them, and hear the answers of peers. */
+  private final TaskThreads threads;
+
   private final GrpcPeers peers;
   private final Worker worker;
   private final LinkEndpoint links;
@@ -86,14 +85,9 @@ public final class Server implements AutoCloseable {
       ClusterSpec spec, TaskId task, OpRegistry registry, int cpuDevices, String leader) {
     this.task = task;
     InetSocketAddress address = listenAddress(task, spec.address(task));
-    threads =
-        new ThreadPoolExecutor(
-            0,
-            Integer.MAX_VALUE,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new SynchronousQueue<>(),
-            Thread.ofPlatform().name("millrace-" + task + "-", 0).daemon().factory());
+    int processors = Runtime.getRuntime().availableProcessors();
+    calls = new TaskThreads("millrace-" + task + "-", Math.max(16, 4 * processors));
+    threads = new TaskThreads("millrace-" + task + "-link-", Math.max(32, 4 * processors));
     String host = host(spec.address(task));
     // With port 0 the own address is known only once listening, and nobody else can know it.
     cluster = spec;
@@ -104,7 +98,7 @@ public final class Server implements AutoCloseable {
             cpuDevices,
             leader.isEmpty() ? spec.collectiveLeader().name() : leader,
             peers,
-            threads);
+            calls);
     peers.setSelf(worker);
     links = new LinkEndpoint(cluster, spec.address(task), address.getAddress(), worker, threads);
     peers.setLinks(links);
@@ -123,10 +117,11 @@ public final class Server implements AutoCloseable {
               links,
               health,
               new FactsEndpoint(master),
-              threads);
+              calls);
     } catch (MillraceException e) {
       links.close();
-      threads.shutdownNow();
+      threads.close();
+      calls.close();
       throw e;
     }
     target = "grpc://" + host + ":" + listener.port();
@@ -238,7 +233,8 @@ public final class Server implements AutoCloseable {
       listener.close();
       links.close();
       peers.close();
-      threads.shutdownNow();
+      threads.close();
+      calls.close();
       stopped.countDown();
     }
   }
