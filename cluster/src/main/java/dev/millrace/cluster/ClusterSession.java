@@ -15,11 +15,11 @@ import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
+import dev.millrace.runtime.plan.Signature;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -98,51 +98,48 @@ public final class ClusterSession implements Session {
   @Override
   public List<Tensor> run(
       Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions options) {
-    List<String> names = new ArrayList<>();
+    List<Output> fed = new ArrayList<>();
     List<Tensor> values = new ArrayList<>();
     Given.value(feeds, "The map of feeds")
         .forEach(
             (o, t) -> {
-              names.add(Given.value(o, "An output to feed").name());
+              fed.add(Given.value(o, "An output to feed"));
               values.add(t);
             });
-    Given.all(values, "values fed");
-    return List.of(run(names, values, names(fetches, "fetches"), nodeNames(targets), options));
+    Names names = names(new Signature(fed, fetches, targets));
+    return List.of(run(names, values.toArray(new Tensor[0]), options));
   }
 
   @Override
   public Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets) {
-    List<String> feedNames = names(feeds, "feeds");
-    List<String> fetchNames = names(fetches, "fetches");
-    List<String> targetNames = nodeNames(targets);
-    return values -> {
-      List<Tensor> fed = Given.all(Arrays.asList(values), "values fed");
-      return run(feedNames, fed, fetchNames, targetNames, RunOptions.DEFAULT);
-    };
+    Names names = names(new Signature(feeds, fetches, targets));
+    return values -> run(names, values, RunOptions.DEFAULT);
   }
 
-  private Tensor[] run(
-      List<String> feedNames,
-      List<Tensor> feeds,
-      List<String> fetches,
-      List<String> targets,
-      RunOptions options) {
+  /** What a run is asked for, as the master knows it. */
+  private record Names(
+      Signature signature, List<String> feeds, List<String> fetches, List<String> targets) {}
+
+  private Names names(Signature s) {
+    s.checkIn(graph);
+    return new Names(
+        s,
+        s.feeds().stream().map(Output::name).toList(),
+        s.fetches().stream().map(Output::name).toList(),
+        s.targets().stream().map(Node::name).toList());
+  }
+
+  private Tensor[] run(Names names, Tensor[] values, RunOptions options) {
+    names.signature.checkFeeds(values);
     if (!opened || graph.size() > sent || closed) {
       bringUpToDate();
     }
-    Tensor[] results = connection.run(feedNames, feeds, fetches, targets, options);
+    Tensor[] results =
+        connection.run(names.feeds, List.of(values), names.fetches, names.targets, options);
     for (Tensor t : results) {
       t.guarded();
     }
     return results;
-  }
-
-  private static List<String> names(List<Output> outputs, String what) {
-    return Given.all(outputs, what).stream().map(Output::name).toList();
-  }
-
-  private static List<String> nodeNames(List<Node> nodes) {
-    return Given.all(nodes, "targets").stream().map(Node::name).toList();
   }
 
   @Override

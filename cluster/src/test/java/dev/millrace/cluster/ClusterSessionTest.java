@@ -18,6 +18,7 @@ import dev.millrace.ops.array.Placeholder;
 import dev.millrace.ops.state.Assign;
 import dev.millrace.ops.state.VariableV2;
 import dev.millrace.proto.ConfigProto;
+import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -28,6 +29,7 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 class ClusterSessionTest {
   private final List<Server> servers = new ArrayList<>();
@@ -90,6 +92,47 @@ class ClusterSessionTest {
     }
     assertEquals(0, ps.worker().stepCount());
     assertEquals(0, worker.worker().stepCount());
+  }
+
+  /** In the words of a session in one process, and before anything is sent. */
+  @Test
+  void whatCannotBeFedOrIsOfAnotherGraphIsRefused() {
+    Graph g = StandardOps.newGraph();
+    Scope s = Scope.of(g);
+    Output x = Placeholder.of(s.withName("x"), DType.FLOAT, Shape.of(2));
+    Output y = Identity.of(s, x);
+    Output stranger = Const.of(Scope.of(StandardOps.newGraph()).withName("stranger"), 1f);
+    Tensor closed = Tensor.vector(1f, 2f);
+    closed.close();
+    // The pool may have given its memory out again.
+    Tensor next = Tensor.vector(3f, 4f);
+    for (Session session :
+        List.of(
+            new LocalSession(g),
+            new ClusterSession(g, worker.target()),
+            remote(g, worker.target()))) {
+      try (session) {
+        Map<String, Executable> wrong =
+            Map.of(
+                "Cannot feed value of shape [3] for tensor 'x:0', which has shape [2].",
+                () -> session.fetch(y, Map.of(x, Tensor.vector(1f, 2f, 3f))),
+                "The tensor fed for 'x:0' has been closed. Close it after the run.",
+                () -> session.fetch(y, Map.of(x, closed)),
+                "Cannot feed a int32 tensor for 'x:0', which is float.",
+                () -> session.fetch(y, Map.of(x, Tensor.vector(1, 2))),
+                "'stranger' belongs to another graph than the one this session runs.",
+                () -> session.fetch(stranger),
+                "The callable takes 1 values ([x:0]); 0 were given.",
+                () -> session.makeCallable(List.of(x), List.of(y), List.of()).run());
+        wrong.forEach(
+            (words, run) -> {
+              MillraceException e = assertThrows(MillraceException.class, run, words);
+              assertEquals(Code.INVALID_ARGUMENT, e.code(), e::getMessage);
+              assertEquals(words, e.getMessage());
+            });
+        assertArrayEquals(new float[] {3, 4}, session.fetch(y, Map.of(x, next)).toFloats());
+      }
+    }
   }
 
   @Test

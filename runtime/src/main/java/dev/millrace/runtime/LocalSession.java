@@ -105,14 +105,7 @@ public final class LocalSession implements Session {
   @Override
   public Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets) {
     Plan plan = planFor(new Signature(feeds, fetches, targets));
-    return values -> {
-      if (values.length != feeds.size()) {
-        throw MillraceException.invalid(
-            "The callable takes %d values (%s); %d were given.",
-            feeds.size(), feeds.stream().map(Output::name).toList(), values.length);
-      }
-      return execute(plan, values, RunOptions.DEFAULT);
-    };
+    return values -> execute(plan, values, RunOptions.DEFAULT);
   }
 
   private Plan planFor(Signature s) {
@@ -125,11 +118,7 @@ public final class LocalSession implements Session {
     if (known != null) {
       return known;
     }
-    for (Output f : s.feeds()) {
-      checkMine(f.node());
-    }
-    s.fetches().forEach(f -> checkMine(f.node()));
-    s.targets().forEach(this::checkMine);
+    s.checkIn(graph);
     place();
     Device first = devices.getFirst();
     Graph client = ClientGraph.of(graph, s, placement, ClientGraph.inProcess(first.name()));
@@ -145,13 +134,6 @@ public final class LocalSession implements Session {
     Plan plan = new Plan(s, List.copyOf(compiled));
     plans.put(s, plan);
     return plan;
-  }
-
-  private void checkMine(Node n) {
-    if (n.graph() != graph) {
-      throw MillraceException.invalid(
-          "'%s' belongs to another graph than the one this session runs.", n.name());
-    }
   }
 
   private void place() {
@@ -173,7 +155,7 @@ public final class LocalSession implements Session {
   }
 
   private Tensor[] execute(Plan plan, Tensor[] arguments, RunOptions o) {
-    checkFeeds(plan.signature, arguments);
+    plan.signature.checkFeeds(arguments);
     Step step =
         new Step(
             STEP_IDS.getAndIncrement(),
@@ -267,29 +249,6 @@ public final class LocalSession implements Session {
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  private static void checkFeeds(Signature s, Tensor[] arguments) {
-    for (int i = 0; i < arguments.length; i++) {
-      Output fed = s.feeds().get(i);
-      Tensor t = arguments[i];
-      if (t == null) {
-        throw MillraceException.invalid("The value fed for '%s' is null.", fed.name());
-      }
-      if (t.buffer() != null && t.buffer().references() == 0) {
-        throw MillraceException.invalid(
-            "The tensor fed for '%s' has been closed. Close it after the run.", fed.name());
-      }
-      if (t.dtype() != fed.dtype()) {
-        throw MillraceException.invalid(
-            "Cannot feed a %s tensor for '%s', which is %s.", t.dtype(), fed.name(), fed.dtype());
-      }
-      if (!fed.shape().isCompatibleWith(t.shape())) {
-        throw MillraceException.invalid(
-            "Cannot feed value of shape %s for tensor '%s', which has shape %s.",
-            t.shape(), fed.name(), fed.shape());
-      }
     }
   }
 

@@ -37,6 +37,9 @@ public final class Buffer {
 
   private volatile int references = 1;
 
+  /** How often the pool has given it out again; {@link #references} publishes it. */
+  private int generation;
+
   private Buffer(MemorySegment memory, Owner owner, int sizeClass) {
     this.memory = memory;
     this.owner = owner;
@@ -70,6 +73,11 @@ public final class Buffer {
     return memory.byteSize();
   }
 
+  /** Tells apart those who have held it: whoever sees another than at first holds it no more. */
+  int generation() {
+    return generation;
+  }
+
   /** How many hold it now. */
   public int references() {
     return references;
@@ -100,6 +108,7 @@ public final class Buffer {
 
   /** For the pool: from free back to one reference. */
   void revive() {
+    generation++;
     references = 1;
   }
 }

@@ -42,6 +42,9 @@ public final class Tensor implements AutoCloseable {
   /** Elements of a string, resource or variant tensor; null for the plain types. */
   private final Object[] objects;
 
+  /** That of the buffer while it is this tensor's. */
+  private final int generation;
+
   /** Releases the caller's reference once, by close() or by the garbage collector. */
   private Cleaner.Cleanable guard;
 
@@ -50,6 +53,7 @@ public final class Tensor implements AutoCloseable {
     this.shape = shape;
     this.buffer = buffer;
     this.objects = objects;
+    this.generation = buffer == null ? 0 : buffer.generation();
     this.data = buffer == null ? null : buffer.memory().asSlice(0, byteSize(dtype, shape));
   }
 
@@ -259,8 +263,8 @@ public final class Tensor implements AutoCloseable {
   }
 
   /**
-   * The elements of a plain type. Valid while the tensor is: keep the tensor reachable, or close it
-   * only when done with the segment.
+   * The elements of a plain type. Valid while the tensor is, which is not checked: keep the tensor
+   * reachable, or close it only when done with the segment.
    */
   public MemorySegment data() {
     if (data == null) {
@@ -307,6 +311,22 @@ public final class Tensor implements AutoCloseable {
     }
   }
 
+  /** Whether its memory has been given back, and may be another tensor's by now. */
+  public boolean isGone() {
+    return buffer != null && (buffer.references() <= 0 || buffer.generation() != generation);
+  }
+
+  private Tensor checkThere() {
+    if (isGone()) {
+      throw new IllegalStateException(
+          "A tensor "
+              + dtype.label()
+              + shape
+              + " was used after it was closed. Its memory has been given back; close it last.");
+    }
+    return this;
+  }
+
   /**
    * A tensor of another shape with the same number of elements, in the same memory. It holds a
    * counted reference of its own.
@@ -346,18 +366,26 @@ public final class Tensor implements AutoCloseable {
 
   /** Element {@code i} in row-major order, as a double. */
   public double doubleAt(long i) {
+    return checkThere().readDouble(i);
+  }
+
+  private double readDouble(long i) {
     return switch (dtype) {
       case FLOAT -> data.getAtIndex(F32, i);
       case DOUBLE -> data.getAtIndex(F64, i);
       case HALF -> Float.float16ToFloat(data.getAtIndex(I16, i));
       case BFLOAT16 -> bfloat16ToFloat(data.getAtIndex(I16, i));
       case UINT64 -> unsignedToDouble(data.getAtIndex(I64, i));
-      default -> longAt(i);
+      default -> readLong(i);
     };
   }
 
   /** Element {@code i} in row-major order, as a long; bool is 0 or 1, fractions are cut. */
   public long longAt(long i) {
+    return checkThere().readLong(i);
+  }
+
+  private long readLong(long i) {
     return switch (dtype) {
       case INT32, QINT32 -> data.getAtIndex(I32, i);
       case INT64, UINT64 -> data.getAtIndex(I64, i);
@@ -367,7 +395,7 @@ public final class Tensor implements AutoCloseable {
       case UINT16, QUINT16 -> data.getAtIndex(I16, i) & 0xFFFF;
       case UINT32 -> data.getAtIndex(I32, i) & 0xFFFFFFFFL;
       case BOOL -> data.get(I8, i) != 0 ? 1 : 0;
-      case FLOAT, DOUBLE, HALF, BFLOAT16 -> (long) doubleAt(i);
+      case FLOAT, DOUBLE, HALF, BFLOAT16 -> (long) readDouble(i);
       default -> throw new IllegalStateException("a " + dtype + " element is not a number");
     };
   }
@@ -454,12 +482,13 @@ public final class Tensor implements AutoCloseable {
 
   /** All elements in row-major order as floats, converted if need be. */
   public float[] toFloats() {
+    checkThere();
     float[] out = new float[Math.toIntExact(elements())];
     if (dtype == DType.FLOAT) {
       MemorySegment.copy(data, F32, 0, out, 0, out.length);
     } else {
       for (int i = 0; i < out.length; i++) {
-        out[i] = (float) doubleAt(i);
+        out[i] = (float) readDouble(i);
       }
     }
     Reference.reachabilityFence(this);
@@ -468,9 +497,10 @@ public final class Tensor implements AutoCloseable {
 
   /** All elements in row-major order as doubles, converted if need be. */
   public double[] toDoubles() {
+    checkThere();
     double[] out = new double[Math.toIntExact(elements())];
     for (int i = 0; i < out.length; i++) {
-      out[i] = doubleAt(i);
+      out[i] = readDouble(i);
     }
     Reference.reachabilityFence(this);
     return out;
@@ -478,9 +508,10 @@ public final class Tensor implements AutoCloseable {
 
   /** All elements in row-major order as ints. */
   public int[] toInts() {
+    checkThere();
     int[] out = new int[Math.toIntExact(elements())];
     for (int i = 0; i < out.length; i++) {
-      out[i] = Math.toIntExact(longAt(i));
+      out[i] = Math.toIntExact(readLong(i));
     }
     Reference.reachabilityFence(this);
     return out;
@@ -488,9 +519,10 @@ public final class Tensor implements AutoCloseable {
 
   /** All elements in row-major order as longs. */
   public long[] toLongs() {
+    checkThere();
     long[] out = new long[Math.toIntExact(elements())];
     for (int i = 0; i < out.length; i++) {
-      out[i] = longAt(i);
+      out[i] = readLong(i);
     }
     Reference.reachabilityFence(this);
     return out;
@@ -509,6 +541,9 @@ public final class Tensor implements AutoCloseable {
   @Override
   public String toString() {
     StringBuilder s = new StringBuilder(dtype.label()).append(shape).append(' ');
+    if (isGone()) {
+      return s.append("(closed)").toString();
+    }
     long n = Math.min(elements(), 8);
     s.append(shape.isScalar() ? "" : "{");
     for (long i = 0; i < n; i++) {
