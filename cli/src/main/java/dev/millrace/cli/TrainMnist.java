@@ -12,6 +12,7 @@ import dev.millrace.examples.mnist.MnistTraining;
 import dev.millrace.examples.mnist.Mode;
 import dev.millrace.examples.mnist.Network;
 import dev.millrace.examples.mnist.Progress;
+import dev.millrace.train.session.TrainingSettings;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -147,6 +148,12 @@ final class TrainMnist implements Callable<Integer> {
               + " no limit. Default: ${DEFAULT-VALUE}")
   int stepTimeout = 600;
 
+  @Option(
+      names = {"--save-every", "--save_every"},
+      paramLabel = "SECONDS",
+      description = "How often the chief saves a checkpoint. Default: ${DEFAULT-VALUE}")
+  long saveEvery = TrainingSettings.DEFAULT.saveEvery().toSeconds();
+
   @Option(names = "--resume", description = "Go on from the checkpoint in the log folder.")
   boolean resume;
 
@@ -241,6 +248,7 @@ final class TrainMnist implements Callable<Integer> {
     checkPositive("--ps", ps);
     checkPositive("--workers", workers);
     checkPositive("--batch-size", batchSize);
+    checkPositive("--save-every", saveEvery);
     checkPositive("--steps", steps == null ? 1 : steps);
     checkPositive("--epochs", epochs == null ? 1 : epochs);
     if (backupWorkers < 0 || backupWorkers > 0 && mode != Mode.SYNC || backupWorkers >= workers) {
@@ -298,7 +306,8 @@ final class TrainMnist implements Callable<Integer> {
             bound,
             dataDir,
             logDir,
-            stepTimeout == 0 ? null : Duration.ofSeconds(stepTimeout)),
+            stepTimeout == 0 ? null : Duration.ofSeconds(stepTimeout),
+            Duration.ofSeconds(saveEvery)),
         new Progress(System.out, steps, live || Terminal.isThere()));
   }
 
@@ -410,6 +419,7 @@ final class TrainMnist implements Callable<Integer> {
     flags.addAll(List.of("--learning-rate", Float.toString(learningRate())));
     flags.addAll(List.of("--seed", Long.toString(seed)));
     flags.addAll(List.of("--step-timeout", Integer.toString(stepTimeout)));
+    flags.addAll(List.of("--save-every", Long.toString(saveEvery)));
     flags.addAll(List.of("--log-dir", logDir.toAbsolutePath().toString()));
     if (dataDir != null) {
       flags.addAll(List.of("--data-dir", dataDir.toAbsolutePath().toString()));

@@ -91,6 +91,8 @@ class MillraceTest {
                 + " --help.");
     Ran.millrace("train", "mnist", "--bacth-size=3").wasRefusedFor("no flag '--bacth-size'.");
     Ran.millrace("train", "mnist", "more").wasRefusedFor("'more' is one word too many.");
+    Ran.millrace("train", "mnist", "--save-every", "0")
+        .wasRefusedFor("--save-every is 0; it must be at least 1.");
   }
 
   @Test

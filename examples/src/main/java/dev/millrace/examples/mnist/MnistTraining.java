@@ -69,6 +69,7 @@ public final class MnistTraining {
    * @param bound steps a worker may be ahead of the slowest, in bounded mode
    * @param logDir where checkpoints and summaries go; null for nowhere
    * @param stepTimeout how long a step may take; null for no limit
+   * @param saveEvery how often the chief saves
    */
   public record Settings(
       Network network,
@@ -83,7 +84,8 @@ public final class MnistTraining {
       int bound,
       Path dataDir,
       Path logDir,
-      Duration stepTimeout) {}
+      Duration stepTimeout,
+      Duration saveEvery) {}
 
   private final Settings settings;
   private final Progress progress;
@@ -256,6 +258,7 @@ public final class MnistTraining {
         .withChief(chief)
         .withFolder(settings.logDir)
         .withStepTimeout(settings.stepTimeout)
+        .withSaveEvery(settings.saveEvery)
         .withHooks(
             new NanTensorHook(model.loss()), StopAtStepHook.at(model.globalStep(), settings.steps));
   }

@@ -47,7 +47,8 @@ class MnistEvaluatorTest {
             1,
             null,
             folder,
-            null);
+            null,
+            Duration.ofMinutes(1));
     Progress progress =
         new Progress(new PrintStream(shown, true, StandardCharsets.UTF_8), STEPS, false);
     return new MnistEvaluator(settings, progress, patience);

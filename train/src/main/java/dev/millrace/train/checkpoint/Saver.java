@@ -114,12 +114,12 @@ public final class Saver {
     try {
       verify(target);
       check.accept(session);
+      if (options.metaGraph()) {
+        AtomicFile.write(CheckpointFolder.withSuffix(target, ".meta"), metaGraph());
+      }
     } catch (RuntimeException e) {
       CheckpointFolder.delete(target);
       throw e;
-    }
-    if (options.metaGraph()) {
-      AtomicFile.write(CheckpointFolder.withSuffix(target, ".meta"), metaGraph());
     }
     retention.saved(target, now);
     return target;

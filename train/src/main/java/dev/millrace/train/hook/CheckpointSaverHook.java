@@ -1,5 +1,7 @@
 package dev.millrace.train.hook;
 
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
 import dev.millrace.proto.Event;
 import dev.millrace.proto.SessionLog;
 import dev.millrace.runtime.Session;
@@ -18,10 +20,19 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Saves at the beginning, on schedule, and at the end. Of several tasks only the chief has it. */
+/**
+ * Saves at the beginning, on schedule, and at the end. Of several tasks only the chief has it.
+ *
+ * <p>A disk that is full, or that does not give back what was written, does not end training at
+ * once: of the saves on schedule some may fail in a row, each with a warning. The first and the
+ * last save must succeed.
+ */
 public final class CheckpointSaverHook implements SessionRunHook {
   /** What checkpoints are called unless told otherwise. */
   public static final String NAME = "model.ckpt";
+
+  /** How many saves on schedule may fail in a row. */
+  static final int TOLERATED_FAILURES = 3;
 
   private static final Logger LOG = LoggerFactory.getLogger(CheckpointSaverHook.class);
 
@@ -32,6 +43,12 @@ public final class CheckpointSaverHook implements SessionRunHook {
   private final EventWriter events;
   private final Consumer<Session> check;
   private long saved = -1;
+
+  /** When that was, by {@link System#nanoTime}. */
+  private long savedNanos;
+
+  /** Saves that have failed since. */
+  private int failures;
 
   /** Saves to {@code prefix-STEP} and notes it in {@code events} unless null. */
   public CheckpointSaverHook(
@@ -61,6 +78,7 @@ public final class CheckpointSaverHook implements SessionRunHook {
     if (CheckpointFolder.isComplete(prefix.resolveSibling(prefix.getFileName() + "-" + now))) {
       // Restored from there.
       saved = now;
+      savedNanos = System.nanoTime();
       schedule.acted(now);
     } else {
       save(session);
@@ -77,7 +95,27 @@ public final class CheckpointSaverHook implements SessionRunHook {
     // What the step fetched may or may not have its own update in it.
     if (schedule.isDue(values.value(step.read()).longValue() + 1)
         && schedule.isDue(GlobalStep.now(context.session(), step))) {
-      save(context.session());
+      saveIfPossible(context.session());
+    }
+  }
+
+  private void saveIfPossible(Session session) {
+    try {
+      save(session);
+    } catch (MillraceException e) {
+      boolean ofTheDisk = e.code() == Code.RESOURCE_EXHAUSTED || e.code() == Code.DATA_LOSS;
+      if (!ofTheDisk || ++failures > TOLERATED_FAILURES) {
+        throw e;
+      }
+      schedule.acted(GlobalStep.now(session, step));
+      LOG.warn(
+          "NOT SAVED, {} of {} times in a row after which training fails; the last checkpoint is of"
+              + " step {}, {} s ago: {}",
+          failures,
+          TOLERATED_FAILURES + 1,
+          saved,
+          (System.nanoTime() - savedNanos) / 1_000_000_000,
+          e.getMessage());
     }
   }
 
@@ -94,6 +132,8 @@ public final class CheckpointSaverHook implements SessionRunHook {
     long start = System.nanoTime();
     Path checkpoint = saver.save(session, prefix, now, check);
     saved = now;
+    savedNanos = System.nanoTime();
+    failures = 0;
     schedule.acted(now);
     LOG.info("Saved {} in {} ms.", checkpoint, (System.nanoTime() - start) / 1_000_000);
     if (events != null) {

@@ -140,7 +140,8 @@ public final class Supervisor {
 
   private void saveOnSchedule(Session session, Coordinator threads, CheckpointSaverHook saver)
       throws InterruptedException {
-    Duration every = settings.saveEvery() == null ? Duration.ofMinutes(10) : settings.saveEvery();
+    Duration every =
+        settings.saveEvery() == null ? TrainingSettings.DEFAULT.saveEvery() : settings.saveEvery();
     while (!threads.awaitStop(every)) {
       save(session, saver);
     }

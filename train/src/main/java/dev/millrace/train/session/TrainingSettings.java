@@ -49,7 +49,7 @@ public record TrainingSettings(
           "worker/0",
           null,
           null,
-          Duration.ofMinutes(10),
+          Duration.ofMinutes(1),
           0,
           100,
           100,
