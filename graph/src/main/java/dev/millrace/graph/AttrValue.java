@@ -104,8 +104,20 @@ public sealed interface AttrValue {
     }
   }
 
-  /** The name of a function with the attributes it is called with. */
-  record Func(String name, Map<String, AttrValue> attrs) implements AttrValue {}
+  /**
+   * The name of a function with the attributes it is called with, and what it does, null where that
+   * is not known.
+   */
+  record Func(String name, Map<String, AttrValue> attrs, FunctionGraph body) implements AttrValue {
+    public Func(String name, Map<String, AttrValue> attrs) {
+      this(name, attrs, null);
+    }
+
+    @Override
+    public String toString() {
+      return name + attrs;
+    }
+  }
 
   /** A name that stands for a value until a function is instantiated. */
   record Placeholder(String name) implements AttrValue {}

@@ -221,6 +221,11 @@ public final class Node {
     return attr(attr, AttrValue.Value.class).value();
   }
 
+  /** The attribute as a function. */
+  public AttrValue.Func functionAttr(String attr) {
+    return attr(attr, AttrValue.Func.class);
+  }
+
   /** The attribute as a list. */
   public List<AttrValue> listAttr(String attr) {
     return attr(attr, AttrValue.Many.class).values();

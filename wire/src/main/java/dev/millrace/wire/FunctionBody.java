@@ -86,8 +86,15 @@ final class FunctionBody {
         .toList();
   }
 
+  DataType argumentType(int i) {
+    return type(function.getSignature().getInputArg(i));
+  }
+
   DataType resultType(int i) {
-    OpDef.ArgDef a = function.getSignature().getOutputArg(i);
+    return type(function.getSignature().getOutputArg(i));
+  }
+
+  private DataType type(OpDef.ArgDef a) {
     return a.getTypeAttr().isEmpty()
         ? a.getType()
         : attrs.getOrDefault(a.getTypeAttr(), AttrValue.getDefaultInstance()).getType();

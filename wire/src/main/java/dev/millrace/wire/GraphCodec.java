@@ -51,6 +51,10 @@ public final class GraphCodec {
     for (Node n : nodes.subList(from, nodes.size())) {
       b.addNode(encode(n));
     }
+    FunctionDefLibrary library = FunctionGraphs.libraryOf(nodes.subList(from, nodes.size()));
+    if (library.getFunctionCount() > 0) {
+      b.setLibrary(library);
+    }
     return b.build();
   }
 
@@ -78,14 +82,20 @@ public final class GraphCodec {
   /**
    * Adds the nodes of a GraphDef to a graph that may have nodes already. They may come in any order
    * and may contain loops. Nothing is added if anything is wrong with names or edges. Calls of
-   * functions, of this GraphDef or one imported before, are replaced by what they do.
+   * functions, of this GraphDef or one imported before, are replaced by what they do; functions
+   * that are attributes of nodes are kept with these.
    *
    * @param fromClient whether names are held to the rule for clients; partitions made by a master
    *     contain names that begin with an underscore
    */
   public static void importInto(GraphDef def, Graph graph, boolean fromClient) {
+    Map<String, FunctionDef> functions = functions(graph, def.getLibrary());
+    importInto(def, graph, fromClient, new FunctionGraphs(graph.registry(), functions));
+  }
+
+  static void importInto(GraphDef def, Graph graph, boolean fromClient, FunctionGraphs functions) {
     FunctionLowering.Lowered lowered =
-        FunctionLowering.lower(def, graph.registry(), functions(graph, def.getLibrary()));
+        FunctionLowering.lower(def, graph.registry(), functions.definitions());
     List<NodeDef> nodes = lowered.nodes();
     Map<String, Integer> index = new HashMap<>();
     for (int i = 0; i < nodes.size(); i++) {
@@ -105,7 +115,7 @@ public final class GraphCodec {
       parsed.add(parse(n, graph));
     }
     for (int i : order(parsed, index, graph)) {
-      add(parsed.get(i), graph);
+      add(parsed.get(i), graph, functions);
     }
     for (ParsedNode p : parsed) {
       for (int k : p.open) {
@@ -271,7 +281,7 @@ public final class GraphCodec {
     }
   }
 
-  private static void add(ParsedNode p, Graph graph) {
+  private static void add(ParsedNode p, Graph graph, FunctionGraphs functions) {
     List<Output> inputs = new ArrayList<>();
     for (int k = 0; k < p.inputs.size(); k++) {
       Edge e = p.inputs.get(k);
@@ -285,7 +295,8 @@ public final class GraphCodec {
         .forEach(
             (k, v) -> {
               try {
-                attrs.put(k, AttrCodec.decode(v));
+                AttrValue value = AttrCodec.decode(v);
+                attrs.put(k, p.op.attrs().containsKey(k) ? functions.bound(p.def, value) : value);
               } catch (MillraceException e) {
                 if (!p.op.attrs().containsKey(k)) {
                   // A note from one part of TensorFlow to another: carried, not understood.

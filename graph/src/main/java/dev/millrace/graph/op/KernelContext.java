@@ -2,6 +2,7 @@ package dev.millrace.graph.op;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Node;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -87,6 +88,11 @@ public interface KernelContext {
   /** Takes a fetched value of an in-process run, given by {@link Op.Role#RETVAL}. */
   default void result(int index, Tensor value) {
     throw new IllegalStateException("no results in this step");
+  }
+
+  /** The function that an attribute of the node names, to be called on this device. */
+  default Procedure procedure(AttrValue.Func function) {
+    throw new IllegalStateException(node() + " was run on its own and has no functions");
   }
 
   /** Which step this is; no two at one time have the same. */

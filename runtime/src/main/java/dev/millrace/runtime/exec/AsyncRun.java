@@ -2,8 +2,10 @@ package dev.millrace.runtime.exec;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Procedure;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.graph.op.Resources;
 import dev.millrace.graph.op.Variable;
@@ -162,6 +164,11 @@ final class AsyncRun implements KernelContext, Runnable {
   @Override
   public Cancellation cancellation() {
     return run.cancellation();
+  }
+
+  @Override
+  public Procedure procedure(AttrValue.Func function) {
+    return run.procedure(function);
   }
 
   @Override

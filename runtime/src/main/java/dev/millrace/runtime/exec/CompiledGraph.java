@@ -1,13 +1,16 @@
 package dev.millrace.runtime.exec;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.op.AsyncKernel;
 import dev.millrace.graph.op.Kernel;
 import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Procedure;
 import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.graph.op.Resources;
 import dev.millrace.runtime.plan.Fuser;
 import dev.millrace.runtime.plan.LoopNest;
 import dev.millrace.runtime.plan.Simplifier;
@@ -18,13 +21,16 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * One device's part of a graph in the form the executor walks: nodes, edges and value slots as
  * arrays of ints, kernels made. A slot is one output of one node. Constants without control inputs
  * are not run at all; their slots start filled.
  *
- * <p>Threading: immutable, but for the free list of states; any number of steps run at once.
+ * <p>Threading: immutable, but for the free list of states and the functions in use; any number of
+ * steps run at once.
  */
 public final class CompiledGraph implements AutoCloseable {
   static final int CONTROL = -1;
@@ -79,6 +85,7 @@ public final class CompiledGraph implements AutoCloseable {
   final LoopFrames loops;
 
   private final ArrayDeque<StepState> idle = new ArrayDeque<>();
+  private final Map<AttrValue.Func, Procedure> procedures = new ConcurrentHashMap<>();
 
   /** Fuses what can be fused and makes a kernel for every node. */
   public CompiledGraph(Graph graph) {
@@ -221,6 +228,11 @@ public final class CompiledGraph implements AutoCloseable {
       }
     }
     return rooms;
+  }
+
+  /** A function that a node here names, for the device with this state; made when first needed. */
+  Procedure procedure(AttrValue.Func function, Resources resources) {
+    return procedures.computeIfAbsent(function, f -> CompiledFunction.of(f, resources));
   }
 
   /** How many nodes a step runs at most. */

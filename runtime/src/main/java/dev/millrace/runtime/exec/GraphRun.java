@@ -3,8 +3,10 @@ package dev.millrace.runtime.exec;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Procedure;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.graph.op.Resources;
 import dev.millrace.graph.op.Variable;
@@ -355,6 +357,11 @@ abstract class GraphRun implements KernelContext {
   @Override
   public void result(int index, Tensor value) {
     step.result(index, value);
+  }
+
+  @Override
+  public Procedure procedure(AttrValue.Func function) {
+    return graph.procedure(function, resources);
   }
 
   @Override

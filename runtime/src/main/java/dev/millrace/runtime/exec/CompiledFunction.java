@@ -1,0 +1,113 @@
+package dev.millrace.runtime.exec;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.FunctionGraph;
+import dev.millrace.graph.op.Procedure;
+import dev.millrace.graph.op.Resources;
+import dev.millrace.runtime.plan.Simplifier;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Tensor;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A function's body, compiled when first called. Each call is a step of its own on the thread of
+ * the caller, with a rendezvous of its own.
+ *
+ * <p>Threading: any thread that may wait.
+ */
+final class CompiledFunction implements Procedure {
+  /** Below zero, where the steps of sessions never are. */
+  private static final AtomicLong STEP_IDS = new AtomicLong(-1);
+
+  private final String name;
+  private final FunctionGraph body;
+  private final Resources resources;
+
+  /** Guarded by this. */
+  private CompiledGraph compiled;
+
+  private CompiledFunction(String name, FunctionGraph body, Resources resources) {
+    this.name = name;
+    this.body = body;
+    this.resources = resources;
+  }
+
+  static CompiledFunction of(AttrValue.Func function, Resources resources) {
+    if (function.body() == null) {
+      throw new MillraceException(
+          Code.NOT_FOUND,
+          "Function '" + function.name() + "' is not in the library of the graph it is called in.");
+    }
+    return new CompiledFunction(function.name(), function.body(), resources);
+  }
+
+  @Override
+  public Procedure fresh() {
+    return new CompiledFunction(name, body, resources);
+  }
+
+  @Override
+  public List<DType> arguments() {
+    return body.arguments();
+  }
+
+  @Override
+  public List<DType> results() {
+    return body.results();
+  }
+
+  private synchronized CompiledGraph compiled() {
+    if (compiled == null) {
+      compiled = new CompiledGraph(Simplifier.simplify(body.graph(), Set.of()));
+    }
+    return compiled;
+  }
+
+  @Override
+  public Tensor[] call(List<Tensor> arguments, Cancellation cancellation) {
+    check(arguments);
+    CompiledGraph graph = compiled();
+    Step step =
+        new Step(
+            STEP_IDS.getAndDecrement(),
+            new LocalRendezvous(),
+            new Cancellation(),
+            arguments.toArray(new Tensor[0]),
+            body.results().size(),
+            null);
+    try (Cancellation.Registration _ =
+        cancellation.onCancel(() -> step.fail(cancellation.cause()))) {
+      if (!step.hasFailed()) {
+        StepRun.run(graph, step, resources);
+      }
+    }
+    if (step.failure() != null) {
+      step.releaseResults();
+      throw step.failure();
+    }
+    Tensor[] results = step.results();
+    for (int i = 0; i < results.length; i++) {
+      if (results[i] == null) {
+        step.releaseResults();
+        throw MillraceException.invalid(
+            "Result %d of function '%s' has no value: it lies on a branch that was not taken.",
+            i, name);
+      }
+    }
+    return results;
+  }
+
+  private void check(List<Tensor> arguments) {
+    List<DType> wanted = body.arguments();
+    List<DType> given = arguments.stream().map(Tensor::dtype).toList();
+    if (!given.equals(wanted)) {
+      throw MillraceException.invalid(
+          "Function '%s' takes %s; it was given %s.", name, wanted, given);
+    }
+  }
+}
