@@ -7,6 +7,7 @@ import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.accumulator.AccumulatorOps;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.collective.CollectiveOps;
+import dev.millrace.ops.dataset.DatasetOps;
 import dev.millrace.ops.flow.FlowOps;
 import dev.millrace.ops.io.IoOps;
 import dev.millrace.ops.list.ListOps;
@@ -30,6 +31,7 @@ public final class StandardOps {
               AccumulatorOps.ALL,
               ArrayOps.ALL,
               CollectiveOps.ALL,
+              DatasetOps.ALL,
               FlowOps.ALL,
               IoOps.ALL,
               ListOps.ALL,

@@ -15,7 +15,7 @@ import java.util.List;
  * Values that may be missing, as elements of variant tensors. A branch that is differentiated hands
  * them to its gradient: there is none where the other branch was taken.
  */
-final class Optionals {
+public final class Optionals {
   private static final Gradient NONE =
       Gradient.undefined("it is a part of gradients of branches, and has none itself");
 
@@ -87,13 +87,19 @@ final class Optionals {
   private Optionals() {}
 
   private static void give(KernelContext c, List<Tensor> held) {
-    c.output(
-        0,
-        Tensor.ofObjects(
-            DType.VARIANT,
-            Shape.scalar(),
-            new Object[] {new Value(held)},
-            () -> held.forEach(Tensor::release)));
+    c.output(0, of(held));
+  }
+
+  /**
+   * A tensor that holds these, whose counted references it takes over, with one counted reference;
+   * none are a missing value.
+   */
+  public static Tensor of(List<Tensor> held) {
+    return Tensor.ofObjects(
+        DType.VARIANT,
+        Shape.scalar(),
+        new Object[] {new Value(held)},
+        () -> held.forEach(Tensor::release));
   }
 
   private static Value value(KernelContext c) {

@@ -1,0 +1,159 @@
+package dev.millrace.ops.dataset;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A sequence of elements, each a tuple of tensors, that can be walked through any number of times:
+ * itself the element of a variant tensor, a value like any other. It holds the tensors it was made
+ * from until the last reference to that tensor is released.
+ */
+abstract class Dataset {
+  /** The {@link #cardinality} of one without an end. */
+  static final long INFINITE = -1;
+
+  /** The {@link #cardinality} of one that has to be walked through to know. */
+  static final long UNKNOWN = -2;
+
+  private final List<DType> types;
+  private final List<Shape> shapes;
+  private final List<Tensor> held = new ArrayList<>();
+
+  Dataset(List<DType> types, List<Shape> shapes) {
+    this.types = types;
+    this.shapes = shapes;
+  }
+
+  /** Begins at the first element. */
+  abstract Elements elements(Iteration iteration);
+
+  /** How many elements there are, {@link #INFINITE} or {@link #UNKNOWN}. */
+  abstract long cardinality();
+
+  /** The types of an element's components. */
+  final List<DType> types() {
+    return types;
+  }
+
+  /** The shapes of an element's components, as far as they are known. */
+  final List<Shape> shapes() {
+    return shapes;
+  }
+
+  /** Keeps a tensor for as long as this lives. */
+  final Tensor hold(Tensor t) {
+    held.add(t.retain());
+    return t;
+  }
+
+  /** The dataset that input {@code i} holds, kept for as long as this lives. */
+  final Dataset holdInput(KernelContext c, int i) {
+    Dataset input = at(c, i);
+    hold(c.input(i));
+    return input;
+  }
+
+  /** A tensor that holds this, with one counted reference. */
+  final Tensor tensor() {
+    return Tensor.ofObjects(
+        DType.VARIANT,
+        Shape.scalar(),
+        new Object[] {this},
+        () -> {
+          held.forEach(Tensor::release);
+          held.clear();
+        });
+  }
+
+  /** The dataset in a variant tensor. */
+  static Dataset of(Tensor t) {
+    if (t.dtype() == DType.VARIANT
+        && t.elements() == 1
+        && t.objects()[0] instanceof Dataset dataset) {
+      return dataset;
+    }
+    throw MillraceException.invalid("Tensor must be a Dataset object; it is %s.", t);
+  }
+
+  /** The dataset that input {@code i} holds. */
+  static Dataset at(KernelContext c, int i) {
+    return of(c.input(i));
+  }
+
+  // ---- defining ops ----
+
+  /** Makes the dataset that one execution of a node gives. */
+  @FunctionalInterface
+  interface Maker {
+    Dataset make(KernelContext c);
+  }
+
+  /** An op whose elements have the types and shapes that attributes say. */
+  static Op.Builder define(String name) {
+    return Op.define(name)
+        .attr("output_types: list(type) >= 1")
+        .attr("output_shapes: list(shape) >= 1")
+        .attr("metadata: string = ''");
+  }
+
+  /** Completes the definition of an op that gives a dataset. */
+  static Op giving(Op.Builder op, Maker maker) {
+    return op.output("handle: variant")
+        .shape(Shapes.scalar())
+        .kernel(c -> c.output(0, maker.make(c).tensor()))
+        .noGradient("what is read from files or from memory depends on nothing that is trained")
+        .build();
+  }
+
+  static List<DType> typesOf(Node node) {
+    return node.typesAttr("output_types");
+  }
+
+  static List<Shape> shapesOf(Node node) {
+    return node.shapesAttr("output_shapes");
+  }
+
+  /** The number in the scalar input {@code i}. */
+  static long number(KernelContext c, int i) {
+    return scalar(c, i).longAt(0);
+  }
+
+  /** Whether the scalar input {@code i} is true. */
+  static boolean isTrue(KernelContext c, int i) {
+    return scalar(c, i).booleanAt(0);
+  }
+
+  /** The text in the scalar input {@code i}. */
+  static String text(KernelContext c, int i) {
+    return scalar(c, i).stringAt(0);
+  }
+
+  private static Tensor scalar(KernelContext c, int i) {
+    Tensor t = c.input(i);
+    if (!t.shape().isScalar()) {
+      throw MillraceException.invalid(
+          "%s must be a scalar; it has shape %s", argument(c, i), t.shape());
+    }
+    return t;
+  }
+
+  /** The name of the argument that input {@code i} belongs to. */
+  private static String argument(KernelContext c, int i) {
+    int from = 0;
+    for (Op.Arg a : c.node().op().inputs()) {
+      from += a.count(c.node().attrs());
+      if (i < from) {
+        return a.name();
+      }
+    }
+    return "input " + i;
+  }
+}

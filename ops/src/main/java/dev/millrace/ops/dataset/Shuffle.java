@@ -1,0 +1,248 @@
+package dev.millrace.ops.dataset;
+
+import dev.millrace.base.Cancellation;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.Shapes;
+import dev.millrace.ops.state.ResourceHandles;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.Philox;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A dataset of the elements of another in random order: each is drawn from a buffer, where the next
+ * of the other takes its place. The same seeds give TensorFlow's order.
+ */
+final class Shuffle extends Dataset {
+  static final List<Op> ALL =
+      List.of(
+          giving(
+              seeded("ShuffleDataset").attr("reshuffle_each_iteration: bool = true"),
+              c -> new Shuffle(c, seeds(c), 1)),
+          giving(
+              seeded("ShuffleDatasetV3")
+                  .attr("reshuffle_each_iteration: bool = true")
+                  .input("seed_generator: resource")
+                  .stateful(),
+              c -> new Shuffle(c, seeds(c, 4), 1)),
+          giving(
+              define("ShuffleDatasetV2")
+                  .input("input_dataset: variant")
+                  .input("buffer_size: int64")
+                  .input("seed_generator: resource")
+                  .stateful(),
+              c -> new Shuffle(c, seeds(c, 2), 1)),
+          giving(
+              seeded("ShuffleAndRepeatDataset")
+                  .attr("reshuffle_each_iteration: bool = true")
+                  .input("count: int64"),
+              c -> new Shuffle(c, seeds(c), number(c, 4))),
+          giving(
+              seeded("ShuffleAndRepeatDatasetV2")
+                  .attr("reshuffle_each_iteration: bool = true")
+                  .input("count: int64")
+                  .input("seed_generator: resource")
+                  .stateful(),
+              c -> new Shuffle(c, seeds(c, 5), number(c, 4))),
+          Op.define("DummySeedGenerator")
+              .output("handle: resource")
+              .stateful()
+              .shape(Shapes.scalar())
+              .kernel(c -> c.output(0, SeedGenerator.dummyHandle(c)))
+              .noGradient("it is a handle")
+              .build());
+
+  private static Op.Builder seeded(String name) {
+    return define(name)
+        .input("input_dataset: variant")
+        .input("buffer_size: int64")
+        .input("seed: int64")
+        .input("seed2: int64");
+  }
+
+  private static SeedGenerator seeds(KernelContext c) {
+    return new SeedGenerator(
+        number(c, 2), number(c, 3), c.node().booleanAttr("reshuffle_each_iteration"));
+  }
+
+  /** The seeds of a generator, where the input is the handle of one; else those of the node. */
+  private static SeedGenerator seeds(KernelContext c, int handle) {
+    SeedGenerator shared =
+        c.resources()
+            .find(
+                ResourceHandles.at(c, handle).container(),
+                ResourceHandles.at(c, handle).name(),
+                SeedGenerator.class);
+    if (shared != null) {
+      return shared;
+    }
+    return handle == 2 ? new SeedGenerator(0, 0, true) : seeds(c);
+  }
+
+  private final Dataset input;
+  private final long size;
+  private final SeedGenerator seeds;
+  private final long count;
+
+  private Shuffle(KernelContext c, SeedGenerator seeds, long count) {
+    long size = number(c, 1);
+    this.size = size;
+    this.seeds = seeds;
+    this.count = count;
+    if (size < 1 && size != -1) {
+      throw MillraceException.invalid(
+          "buffer_size must be greater than zero or UNKNOWN_CARDINALITY");
+    }
+    if (count == 0 || count < -1) {
+      throw MillraceException.invalid("count must be greater than zero or equal to -1.");
+    }
+    super(typesOf(c.node()), shapesOf(c.node()));
+    input = holdInput(c, 0);
+  }
+
+  @Override
+  long cardinality() {
+    long n = input.cardinality();
+    return count < 0 ? (n == 0 ? 0 : INFINITE) : n < 0 ? n : n * count;
+  }
+
+  @Override
+  Elements elements(Iteration iteration) {
+    return new Shuffled(iteration, seeds.next());
+  }
+
+  /** Draws from the elements of one round until they are gone, while those of the next come in. */
+  private final class Shuffled extends Elements {
+    private final Iteration iteration;
+    private final Philox.Cursor random;
+    private Elements current;
+    private long rounds;
+
+    /** The buffer; of each round it holds elements, the parts in the order of rounds. */
+    private final List<List<Tensor[]>> parts = new ArrayList<>();
+
+    private long held;
+    private boolean over;
+    private boolean anyInRound;
+
+    Shuffled(Iteration iteration, long[] seeds) {
+      this.iteration = iteration;
+      random = Philox.ofSeeds(seeds[0], seeds[1]).cursor();
+    }
+
+    @Override
+    Tensor[] next(Cancellation c) {
+      fill(c);
+      while (!parts.isEmpty() && parts.getFirst().isEmpty() && (parts.size() > 1 || over)) {
+        parts.removeFirst();
+      }
+      if (held == 0) {
+        return null;
+      }
+      List<Tensor[]> first = parts.getFirst();
+      long drawn = Integer.toUnsignedLong(random.nextInt()) % first.size();
+      return remove(first, (int) drawn);
+    }
+
+    /** The one drawn goes, the first takes its place: the rest stays as TensorFlow's buffer is. */
+    private Tensor[] remove(List<Tensor[]> part, int drawn) {
+      held--;
+      Tensor[] element = part.set(drawn, part.getFirst());
+      ((Ring) part).dropFirst();
+      return element;
+    }
+
+    private void fill(Cancellation c) {
+      while (!over && (size < 0 || held < size)) {
+        c.check();
+        if (current == null) {
+          current = input.elements(iteration);
+          parts.add(new Ring());
+          anyInRound = false;
+        }
+        Tensor[] element = current.next(c);
+        if (element != null) {
+          parts.getLast().add(element);
+          held++;
+          anyInRound = true;
+          continue;
+        }
+        current.close();
+        current = null;
+        rounds++;
+        over = count < 0 ? !anyInRound : rounds >= count;
+        if (size < 0 && count < 0 && held > 0) {
+          return;
+        }
+      }
+    }
+
+    @Override
+    public void close() {
+      if (current != null) {
+        current.close();
+        current = null;
+      }
+      for (List<Tensor[]> part : parts) {
+        for (Tensor[] element : part) {
+          release(element);
+        }
+      }
+      parts.clear();
+      held = 0;
+      over = true;
+    }
+  }
+
+  /** A list whose first element can be dropped without moving the others. */
+  private static final class Ring extends java.util.AbstractList<Tensor[]> {
+    private Tensor[][] slots = new Tensor[16][];
+    private int start;
+    private int size;
+
+    private int slot(int i) {
+      return (start + java.util.Objects.checkIndex(i, size)) % slots.length;
+    }
+
+    @Override
+    public Tensor[] get(int i) {
+      return slots[slot(i)];
+    }
+
+    @Override
+    public Tensor[] set(int i, Tensor[] value) {
+      int at = slot(i);
+      Tensor[] before = slots[at];
+      slots[at] = value;
+      return before;
+    }
+
+    @Override
+    public boolean add(Tensor[] value) {
+      if (size == slots.length) {
+        Tensor[][] more = new Tensor[slots.length * 2][];
+        for (int i = 0; i < size; i++) {
+          more[i] = get(i);
+        }
+        slots = more;
+        start = 0;
+      }
+      size++;
+      set(size - 1, value);
+      return true;
+    }
+
+    void dropFirst() {
+      slots[start] = null;
+      start = (start + 1) % slots.length;
+      size--;
+    }
+
+    @Override
+    public int size() {
+      return size;
+    }
+  }
+}
