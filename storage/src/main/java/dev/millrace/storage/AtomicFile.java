@@ -22,6 +22,9 @@ public final class AtomicFile implements AutoCloseable {
   /** What is written is gathered here and goes to the system in pieces of this size. */
   private static final int GATHER_BYTES = 256 << 10;
 
+  /** Memory that does not change goes there in pieces of this size, without being gathered. */
+  private static final int CHUNK_BYTES = 1 << 20;
+
   private final Path target;
   private final Path temporary;
   private final FileChannel channel;
@@ -84,6 +87,23 @@ public final class AtomicFile implements AutoCloseable {
       // Of the copy: the memory itself may be another by now.
       crc.update(gathered.slice(start, n));
       at += n;
+    }
+    position += memory.byteSize();
+  }
+
+  /** Likewise, of memory that nobody changes meanwhile: large memory is not copied. */
+  void writeStable(MemorySegment memory, CRC32C crc) {
+    if (memory.byteSize() <= GATHER_BYTES) {
+      write(memory, crc);
+      return;
+    }
+    drain();
+    // Piece by piece, so that the system finds in the cache what the checksum brought there.
+    for (long at = 0; at < memory.byteSize(); at += CHUNK_BYTES) {
+      long n = Math.min(CHUNK_BYTES, memory.byteSize() - at);
+      ByteBuffer piece = memory.asSlice(at, n).asByteBuffer();
+      crc.update(piece.duplicate());
+      writeThrough(piece);
     }
     position += memory.byteSize();
   }

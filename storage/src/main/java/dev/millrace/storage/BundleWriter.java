@@ -14,8 +14,8 @@ import java.util.zip.CRC32C;
 /**
  * Writes a checkpoint: a tensor bundle with one data file, {@code PREFIX.data-00000-of-00001}, or
  * of-00002 if it replaces one of that name, and {@code PREFIX.index}. Tensors are written as they
- * are added, straight from their memory. Nothing has its final name before {@link #finish}; when
- * that returns, all of it is on disk. Closed before, it leaves nothing behind.
+ * are added. Nothing has its final name before {@link #finish}; when that returns, all of it is on
+ * disk. Closed before, it leaves nothing behind.
  */
 public final class BundleWriter implements AutoCloseable {
   private final Path prefix;
@@ -101,7 +101,12 @@ public final class BundleWriter implements AutoCloseable {
     long offset = data.position();
     CRC32C crc = new CRC32C();
     if (tensor.dtype().isPlain()) {
-      data.write(tensor.data(), crc);
+      // What somebody else holds too, a variable above all, may change while it is written.
+      if (tensor.buffer() != null && tensor.buffer().isUnshared()) {
+        data.writeStable(tensor.data(), crc);
+      } else {
+        data.write(tensor.data(), crc);
+      }
     } else if (tensor.dtype() == DType.STRING) {
       StringEncoding.write(data, tensor.objects(), crc);
     } else {

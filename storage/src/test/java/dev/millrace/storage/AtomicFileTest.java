@@ -18,6 +18,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class AtomicFileTest {
   @TempDir Path dir;
@@ -69,8 +71,9 @@ class AtomicFileTest {
     }
   }
 
-  @Test
-  void memoryLargerThanAPieceIsWrittenWhole() throws IOException {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void memoryLargerThanAPieceIsWrittenWhole(boolean stable) throws IOException {
     int size = (3 << 20) + 4;
     Path target = dir.resolve("f");
     try (Arena arena = Arena.ofConfined();
@@ -80,7 +83,11 @@ class AtomicFileTest {
         memory.set(ValueLayout.JAVA_INT, at, at);
       }
       CRC32C crc = new CRC32C();
-      file.write(memory, crc);
+      if (stable) {
+        file.writeStable(memory, crc);
+      } else {
+        file.write(memory, crc);
+      }
       assertEquals(size, file.position());
       file.seal();
       file.publish();
