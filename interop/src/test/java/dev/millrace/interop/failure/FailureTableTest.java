@@ -91,7 +91,7 @@ class FailureTableTest {
     return Stream.of(
         dynamicTest("the chief is killed during start-up", this::chiefKilledDuringStart),
         row("a worker is killed", false, () -> workerKilled(sync)),
-        row("the chief is killed", false, () -> killedAndBack(CHIEF)),
+        row("the chief is killed", false, this::chiefKilled),
         row(ps + " is killed", true, () -> killedAndBack(ps)),
         row(
             "a worker and " + ps + " are killed at once",
@@ -100,9 +100,9 @@ class FailureTableTest {
         row("the chief and " + ps + " are killed at once", true, () -> killedAndBack(CHIEF, ps)),
         row("the chief is killed during a save", false, () -> killedDuringSave(CHIEF)),
         row(ps + " is killed during a save", true, () -> killedDuringSave(ps)),
-        row("a worker is paused for 6 s", false, () -> paused("worker/1")),
-        row("the chief is paused for 6 s", false, () -> paused(CHIEF)),
-        row(ps + " is paused for 6 s", false, () -> paused(ps)),
+        row("a worker is paused for 6 s", false, () -> paused("worker/1", sync ? CHIEF : null)),
+        row("the chief is paused for 6 s", false, () -> paused(CHIEF, "worker/1")),
+        row(ps + " is paused for 6 s", false, () -> paused(ps, null)),
         dynamicTest(any + " is told to terminate", () -> terminated(any, servers)));
   }
 
@@ -168,31 +168,46 @@ class FailureTableTest {
 
   /** Asynchronous workers do not notice the loss of another; synchronous ones wait for it. */
   private void workerKilled(boolean sync) throws Exception {
+    long seen = job.logSize(CHIEF);
+    long begun = System.nanoTime();
     job.kill("worker/1");
     lost++;
-    if (!sync) {
-      job.awaitSteps(CHIEF, 10);
-    }
     if (sync) {
-      awaitStandstill(CHIEF);
+      awaitNamed(CHIEF, seen, "worker/1", begun);
+    } else {
+      job.awaitSteps(CHIEF, 10);
     }
     job.start("worker/1");
     job.awaitSteps("worker/1", 1);
   }
 
-  /** What it says of its steps may come late; in the end there is nothing more. */
-  private void awaitStandstill(String name) {
-    long[] seen = {-1, System.nanoTime()};
+  /** Whatever the mode, the other worker says that nothing is saved. */
+  private void chiefKilled() throws Exception {
+    long seen = job.logSize("worker/1");
+    long begun = System.nanoTime();
+    job.kill(CHIEF);
+    lost++;
+    awaitNamed("worker/1", seen, CHIEF, begun);
     TrainingJob.await(
-        () -> {
-          long steps = job.steps(name);
-          if (steps != seen[0]) {
-            seen[0] = steps;
-            seen[1] = System.nanoTime();
-          }
-          return secondsSince(seen[1]) > 1;
-        },
-        () -> name + " to wait for the lost worker");
+        () -> job.log("worker/1", seen).contains("nothing is saved until it is back"),
+        () -> "worker/1 to say that nothing is saved");
+    job.start(CHIEF);
+  }
+
+  /** A survivor, which has no connection to the other task, says that it does not answer. */
+  private void awaitNamed(String survivor, long from, String other, long begun) {
+    TrainingJob.await(
+        () -> Pattern.compile(other + ",? does not answer").matcher(job.log(survivor, from)).find(),
+        () -> survivor + " to name " + other + "; " + job.log(survivor, from));
+    double seconds = secondsSince(begun);
+    say(
+        String.format(
+            Locale.ROOT,
+            "  %s says that %s does not answer, after %.1f s",
+            survivor,
+            other,
+            seconds));
+    assertTrue(seconds < NOTICED_SECONDS, "named after " + seconds + " s");
   }
 
   private void killedAndBack(String... names) throws Exception {
@@ -248,9 +263,15 @@ class FailureTableTest {
     }
   }
 
-  private void paused(String name) throws Exception {
+  /** Pauses a task, for at least as long as {@code survivor} takes to name it; null for none. */
+  private void paused(String name, String survivor) throws Exception {
+    long seen = survivor == null ? 0 : job.logSize(survivor);
+    long begun = System.nanoTime();
     job.signal("STOP", name);
     TimeUnit.SECONDS.sleep(6);
+    if (survivor != null) {
+      awaitNamed(survivor, seen, name, begun);
+    }
     job.signal("CONT", name);
   }
 

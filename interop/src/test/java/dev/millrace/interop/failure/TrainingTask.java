@@ -53,7 +53,8 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>Arguments: the server's definition; {@code async}, {@code bounded} or {@code sync}, followed
  * by how many gradients are waited for if not all workers'; the chief's folder; how many
- * milliseconds a step takes. The line {@code nan} on standard input makes a worker's next loss NaN.
+ * milliseconds a step takes. The line {@code nan} on standard input makes a worker's next loss NaN,
+ * {@code last N} makes global step N the last.
  */
 final class TrainingTask {
   private static final Duration GRACE = Duration.ofSeconds(60);
@@ -74,6 +75,7 @@ final class TrainingTask {
   private final int index;
   private final long pauseNanos;
   private volatile float input = 1;
+  private volatile long lastStep = Long.MAX_VALUE;
 
   private TrainingTask(Server server, long pauseMillis) {
     this.server = server;
@@ -100,6 +102,8 @@ final class TrainingTask {
       for (String line = in.readLine(); line != null; line = in.readLine()) {
         if (line.equals("nan")) {
           input = Float.NaN;
+        } else if (line.startsWith("last ")) {
+          lastStep = Long.parseLong(line.substring("last ".length()));
         }
       }
     } catch (IOException e) {
@@ -148,7 +152,7 @@ final class TrainingTask {
     TrainingSettings settings =
         TrainingSettings.DEFAULT
             .withChief(chief)
-            .withFolder(chief ? folder : null)
+            .withFolder(folder)
             .withSaveEverySteps(SAVE_EVERY)
             .withLogEverySteps(0)
             .withMaxWait(Duration.ofSeconds(200))
@@ -198,6 +202,9 @@ final class TrainingTask {
         Tensor now =
             session.run(Map.of(x, value), List.of(step.read()), List.of(train)).getFirst()) {
       ChildProcess.reply(System.out, "step " + now.longValue());
+      if (now.longValue() >= lastStep) {
+        session.requestStop();
+      }
     }
     LockSupport.parkNanos(pauseNanos);
   }

@@ -24,8 +24,7 @@ final class StepWatch implements AutoCloseable {
   private static final long SECOND = 1_000_000_000L;
   private static final long PROBE_AFTER_NANOS = 2 * SECOND;
   private static final Duration PROBE_LIMIT = Duration.ofSeconds(2);
-  private static final long LONG_NANOS = 10 * SECOND;
-  private static final long SILENT_REPORT_NANOS = 8 * SECOND;
+  private static final long LONG_NANOS = 8 * SECOND;
   private static final long LONGEST_REPORT_NANOS = 60 * SECOND;
 
   /** What is looked at while a step takes long. */
@@ -53,7 +52,6 @@ final class StepWatch implements AutoCloseable {
   // Of the step under way, touched by the watch's thread only.
   private long watched;
   private long nextReport;
-  private long reportNanos;
 
   StepWatch(List<SessionRunHook> hooks, Duration stepTimeout) {
     this.hooks = hooks;
@@ -95,7 +93,6 @@ final class StepWatch implements AutoCloseable {
     if (start != watched) {
       watched = start;
       nextReport = start + LONG_NANOS;
-      reportNanos = LONG_NANOS;
     }
     Map<String, String> before = silent;
     Map<String, String> now = looked == null ? Map.of() : looked.silentTasks(PROBE_LIMIT);
@@ -115,12 +112,8 @@ final class StepWatch implements AutoCloseable {
     if (!news && now - nextReport < 0) {
       return;
     }
-    if (silent.isEmpty()) {
-      reportNanos = Math.min(2 * reportNanos, LONGEST_REPORT_NANOS);
-      nextReport = now + reportNanos;
-    } else {
-      nextReport = now + SILENT_REPORT_NANOS;
-    }
+    // Less and less often: every 8 s in the first half minute, every minute from 4 minutes on.
+    nextReport = now + Math.clamp((now - start) / 4, LONG_NANOS, LONGEST_REPORT_NANOS);
     LOG.warn(
         "A step has been running for {} s. {}{}",
         (now - start) / SECOND,
