@@ -20,11 +20,16 @@ import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.summary.SummaryOps;
 import dev.millrace.ops.train.TrainOps;
 import dev.millrace.ops.transfer.TransferOps;
+import dev.millrace.tensor.VectorModule;
 import java.util.List;
 import java.util.stream.Stream;
 
 /** The registry of all ops that come with Millrace. */
 public final class StandardOps {
+  static {
+    VectorModule.require();
+  }
+
   /** Every family's list. */
   public static final List<Op> ALL =
       Stream.of(
