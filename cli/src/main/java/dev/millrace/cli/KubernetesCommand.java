@@ -69,7 +69,9 @@ final class KubernetesCommand implements Callable<Integer> {
   @Option(names = "--storage-class", description = "Its class; the cluster's default if not given.")
   String storageClass;
 
-  @Option(names = "--retries", description = "Failed pods replaced before the job has failed.")
+  @Option(
+      names = "--retries",
+      description = "Failed pods replaced, times tasks, before the job has failed.")
   int retries = 10;
 
   @Option(names = "--grace", paramLabel = "SECONDS", description = "Time to save and leave.")

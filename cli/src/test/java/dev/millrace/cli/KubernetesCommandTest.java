@@ -140,10 +140,13 @@ class KubernetesCommandTest {
     assertEquals("Never", pod.getRestartPolicy());
     assertEquals("Failed", job.getSpec().getPodReplacementPolicy());
     assertEquals("FailJob", job.getSpec().getPodFailurePolicy().getRules().getFirst().getAction());
-    // Told to stop, as when a node is drained, is no failure.
-    var told = job.getSpec().getPodFailurePolicy().getRules().get(1);
-    assertEquals("Ignore", told.getAction());
-    assertEquals(List.of(143), told.getOnExitCodes().getValues());
+    // An eviction is no failure; but no exit code, which others may cause, goes uncounted.
+    var rules = job.getSpec().getPodFailurePolicy().getRules();
+    var ignored = rules.stream().filter(r -> r.getAction().equals("Ignore")).toList();
+    assertEquals(1, ignored.size());
+    assertEquals(null, ignored.getFirst().getOnExitCodes());
+    assertEquals("DisruptionTarget", ignored.getFirst().getOnPodConditions().getFirst().getType());
+    assertEquals(20, job.getSpec().getBackoffLimit());
     assertEquals("RuntimeDefault", pod.getSecurityContext().getSeccompProfile().getType());
     assertEquals(List.of("ALL"), c.getSecurityContext().getCapabilities().getDrop());
     assertEquals("1Gi", pod.getVolumes().getLast().getEmptyDir().getSizeLimit().toSuffixedString());

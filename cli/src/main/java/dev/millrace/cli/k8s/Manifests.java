@@ -14,9 +14,10 @@ import java.util.stream.IntStream;
  * The Kubernetes objects of a training job, ready to be written as YAML.
  *
  * <p>Parameter servers and workers are indexed Jobs: their pods have stable names, a pod that fails
- * is replaced by one of the same name, wrong use (exit code 2) ends the job at once, being told to
- * stop (143) does not count as failure, and tasks that leave with code 0 stay gone, which a
- * StatefulSet would not let them. A headless Service per job gives the names addresses. Every pod
+ * is replaced by one of the same name, wrong use (exit code 2) ends the job at once, an eviction
+ * does not count as failure, and tasks that leave with code 0 stay gone, which a StatefulSet would
+ * not let them. No exit code is left uncounted: what a task can be made to exit with from outside
+ * must not restart it for ever. A headless Service per job gives the names addresses. Every pod
  * runs without privileges and may be reached by the job's own pods only.
  */
 public final class Manifests {
@@ -148,9 +149,10 @@ public final class Manifests {
             count,
             "parallelism",
             count,
-            // A ring that loses a rank fails in all of them.
+            // A ring that loses a rank fails in all of them; when one task of a job is evicted, all
+            // leave (143), and what replaces them goes on together.
             "backoffLimit",
-            job.isRing() ? job.retries() * job.workers() : job.retries(),
+            job.retries() * count,
             // Never two tasks of one name at the same time.
             "podReplacementPolicy",
             "Failed",
@@ -167,12 +169,7 @@ public final class Manifests {
             "FailJob",
             "onExitCodes",
             map("containerName", "millrace", "operator", "In", "values", list(2))),
-        // All tasks leave so when one of them is evicted: what replaces them goes on together.
-        map(
-            "action",
-            "Ignore",
-            "onExitCodes",
-            map("containerName", "millrace", "operator", "In", "values", list(143))),
+        // The pod that is evicted; Kubernetes itself says so, no exit code can.
         map(
             "action",
             "Ignore",

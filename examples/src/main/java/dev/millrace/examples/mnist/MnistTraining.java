@@ -273,7 +273,7 @@ public final class MnistTraining {
     Termination termination = Termination.install(t -> stop.raise(), GRACE);
     int code = 1;
     try {
-      double accuracy = train(stop::isRaised, model, sessions, training, index);
+      double accuracy = trainUncancelled(stop::isRaised, model, sessions, training, index);
       if (stopped) {
         code = Termination.TERMINATED;
         throw stopped();
@@ -282,6 +282,22 @@ public final class MnistTraining {
       return accuracy;
     } finally {
       termination.finished(code);
+    }
+  }
+
+  /** A session that another has cancelled is a failure: only a request to stop is none. */
+  private double trainUncancelled(
+      BooleanSupplier told,
+      MnistModel model,
+      SessionFactory sessions,
+      TrainingSettings training,
+      int index) {
+    try {
+      return train(told, model, sessions, training, index);
+    } catch (MillraceException e) {
+      throw e.code() == Code.CANCELLED
+          ? new MillraceException(Code.ABORTED, "Training was cancelled: " + e.getMessage(), e)
+          : e;
     }
   }
 
