@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
@@ -72,13 +73,19 @@ public final class AllReduceBenchmark {
       return new Settings(ranks, n, seconds, sizes, ways, bind, distance);
     }
 
+    /** The same, of the sizes alone whose questions {@code asked} accepts. */
+    public Settings about(Predicate<String> asked) {
+      List<Long> some = sizes.stream().filter(s -> asked.test(question(s))).toList();
+      return new Settings(ranks, rounds, seconds, some, ways, bind, distance);
+    }
+
     /** What is asked, size by size. */
     public List<String> questions() {
       return sizes.stream().map(this::question).toList();
     }
 
     private String question(long size) {
-      return "all-reduce of %,d bytes, %d ranks".formatted(size, ranks);
+      return String.format(Locale.ROOT, "all-reduce of %,d bytes, %d ranks", size, ranks);
     }
 
     private static Settings of(Map<String, String> options) {

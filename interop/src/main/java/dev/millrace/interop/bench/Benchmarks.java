@@ -45,11 +45,21 @@ public final class Benchmarks {
   /** What is asked, and of whom; the first is who the others are compared with. */
   private record Question(Suite suite, String name, List<Supplier<Contender>> contenders) {
     boolean isMeant(List<String> words) {
-      return words.isEmpty()
-          || words.contains("all")
-          || words.contains(suite.toString())
-          || words.stream().anyMatch(w -> !isSuite(w) && name.contains(w));
+      return Benchmarks.isMeant(suite, name, words);
     }
+  }
+
+  /** Whether a question is one of those that {@code words} name: suites, or parts of names. */
+  static boolean isMeant(Suite suite, String question, List<String> words) {
+    return words.isEmpty()
+        || words.contains("all")
+        || words.contains(suite.toString())
+        || words.stream().anyMatch(w -> !isSuite(w) && question.contains(w));
+  }
+
+  /** The all-reduces that {@code words} name. */
+  static AllReduceBenchmark.Settings allReduces(List<String> words) {
+    return AllReduceBenchmark.Settings.DEFAULT.about(q -> isMeant(Suite.ALLREDUCE, q, words));
   }
 
   private final List<Question> questions = new ArrayList<>();
@@ -208,12 +218,11 @@ public final class Benchmarks {
 
   private void check(List<String> words) {
     for (String word : words) {
-      if (!word.equals("all") && questions.stream().noneMatch(q -> q.isMeant(List.of(word)))) {
-        if (!word.equals(Suite.ALLREDUCE.toString())) {
-          throw MillraceException.invalid(
-              "No question has '%s' in its name, and no suite is called so: %s.",
-              word, List.of(Suite.values()));
-        }
+      if (questions.stream().noneMatch(q -> q.isMeant(List.of(word)))
+          && allReduces(List.of(word)).sizes().isEmpty()) {
+        throw MillraceException.invalid(
+            "No question has '%s' in its name, and no suite is called so: %s.",
+            word, List.of(Suite.values()));
       }
     }
   }
@@ -223,9 +232,7 @@ public final class Benchmarks {
     for (Suite suite : Suite.values()) {
       List<String> names =
           suite == Suite.ALLREDUCE
-              ? isAllReduceMeant(words)
-                  ? AllReduceBenchmark.Settings.DEFAULT.questions()
-                  : List.of()
+              ? allReduces(words).questions()
               : questions.stream()
                   .filter(q -> q.suite == suite && q.isMeant(words))
                   .map(Question::name)
@@ -235,10 +242,6 @@ public final class Benchmarks {
         names.forEach(n -> System.out.println("  " + n));
       }
     }
-  }
-
-  private static boolean isAllReduceMeant(List<String> words) {
-    return words.isEmpty() || words.contains("all") || words.contains(Suite.ALLREDUCE.toString());
   }
 
   private void run(Match match, List<String> words) throws IOException {
@@ -252,9 +255,9 @@ public final class Benchmarks {
         }
       }
     }
-    if (isAllReduceMeant(words)) {
-      AllReduceBenchmark.run(
-          report, AllReduceBenchmark.Settings.DEFAULT.withRounds(match.rounds()));
+    AllReduceBenchmark.Settings allReduces = allReduces(words);
+    if (!allReduces.sizes().isEmpty()) {
+      AllReduceBenchmark.run(report, allReduces.withRounds(match.rounds()));
     }
   }
 
