@@ -104,8 +104,9 @@ public final class Server implements AutoCloseable {
     peers.setLinks(links);
     worker.setPropagated(peers::propagated);
     master = new Master(cluster, worker, peers, peers::propagated, registry);
-    MasterEndpoint masterEndpoint = new MasterEndpoint(master);
-    WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry);
+    Limits limits = Limits.ofProperties();
+    MasterEndpoint masterEndpoint = new MasterEndpoint(master, limits);
+    WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry, limits);
     links.serve(master, masterEndpoint, workerEndpoint);
     try {
       listener =
@@ -117,6 +118,7 @@ public final class Server implements AutoCloseable {
               links,
               health,
               new FactsEndpoint(master),
+              limits,
               calls);
     } catch (MillraceException e) {
       links.close();

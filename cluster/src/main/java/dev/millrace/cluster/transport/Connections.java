@@ -3,12 +3,16 @@ package dev.millrace.cluster.transport;
 import io.grpc.Attributes;
 import io.grpc.Context;
 import io.grpc.Contexts;
+import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerTransportFilter;
+import java.net.SocketAddress;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /** Tells which connection a call came over, and when a connection is gone. */
@@ -25,6 +29,7 @@ final class Connections extends ServerTransportFilter implements ServerIntercept
   private static final Context.Key<Connection> CURRENT = Context.key("connection");
   private static final Attributes.Key<Connection> CONNECTION = Attributes.Key.create("connection");
 
+  private final Map<SocketAddress, Connection> byAddress = new ConcurrentHashMap<>();
   private final List<Leases> watchers = new CopyOnWriteArrayList<>();
 
   /** Tells {@code leases} of connections that are gone. */
@@ -37,9 +42,20 @@ final class Connections extends ServerTransportFilter implements ServerIntercept
     return CURRENT.get();
   }
 
+  /** Whether sessions were opened or used over the connection from this address. */
+  boolean holdsSessions(SocketAddress remote) {
+    Connection c = byAddress.get(remote);
+    return c != null && watchers.stream().anyMatch(l -> l.isUsedBy(c));
+  }
+
   @Override
   public Attributes transportReady(Attributes attributes) {
-    return attributes.toBuilder().set(CONNECTION, new Connection()).build();
+    Connection connection = new Connection();
+    SocketAddress remote = attributes.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+    if (remote != null) {
+      byAddress.put(remote, connection);
+    }
+    return attributes.toBuilder().set(CONNECTION, connection).build();
   }
 
   @Override
@@ -47,6 +63,10 @@ final class Connections extends ServerTransportFilter implements ServerIntercept
     Connection connection = attributes == null ? null : attributes.get(CONNECTION);
     if (connection != null) {
       connection.gone = true;
+      SocketAddress remote = attributes.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+      if (remote != null) {
+        byAddress.remove(remote, connection);
+      }
       watchers.forEach(l -> l.gone(connection));
     }
   }

@@ -2,6 +2,9 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.Limits;
+import io.grpc.Codec;
+import io.grpc.DecompressorRegistry;
 import io.grpc.Server;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
@@ -16,6 +19,8 @@ import java.util.concurrent.TimeUnit;
 
 /** A listening port with a task's services behind it. */
 public final class GrpcServer implements AutoCloseable {
+  private static final int RESETS_SECONDS = 10;
+
   private final Server server;
 
   private GrpcServer(Server server) {
@@ -35,6 +40,7 @@ public final class GrpcServer implements AutoCloseable {
       LinkEndpoint links,
       HealthEndpoint health,
       FactsEndpoint facts,
+      Limits limits,
       Executor threads) {
     GrpcLog.quiet();
     Connections connections = new Connections();
@@ -43,10 +49,17 @@ public final class GrpcServer implements AutoCloseable {
     NettyServerBuilder b =
         NettyServerBuilder.forAddress(address)
             .executor(threads)
-            .maxInboundMessageSize(Integer.MAX_VALUE)
+            .maxInboundMessageSize(limits.messageBytes())
+            .decompressorRegistry(
+                DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, true))
+            .handshakeTimeout(limits.request().toMillis(), TimeUnit.MILLISECONDS)
+            .maxConcurrentCallsPerConnection(limits.calls())
+            .maxRstFramesPerWindow(limits.resets(), RESETS_SECONDS)
             .maxInboundMetadataSize(64 << 10)
             .flowControlWindow(4 << 20)
-            .protocolNegotiator(TensorStreams.plaintext(worker::recvTensor))
+            .protocolNegotiator(
+                TensorStreams.plaintext(
+                    worker::recvTensor, new CallLimits.Shared(limits, connections::holdsSessions)))
             .withChildOption(
                 ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(256 << 10, 4 << 20))
             // TensorFlow's channels may ping at any rate, and without a call in flight.

@@ -1,5 +1,8 @@
 package dev.millrace.cluster.transport;
 
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.Limits;
 import dev.millrace.cluster.link.Link;
 import java.time.Duration;
 import java.util.HashMap;
@@ -9,43 +12,86 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Which connections sessions are used over, so that those of a client or master that vanished
  * without goodbye can be closed. A connection may be lost and made again, so a session without one
- * is given time: little if its owner is one of ours and held a link, much if all that is known is
- * that a gRPC channel is closed, since those also close themselves when idle.
+ * is given time: little if its owner is one of ours and held a link, minutes if a gRPC channel was
+ * closed, and much if that had not been used for long, since channels close themselves when idle
+ * and open again with the next call. While its connection is there a session lasts.
+ *
+ * <p>What is leased is a session by its handle, or anything else with an owner and equals.
  *
  * <p>Threading: any thread.
  */
 final class Leases {
+  private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
+
   /** How long a session is kept after its owner's link and connections have gone. */
   private final Duration afterLink =
       Duration.ofMillis(Integer.getInteger("millrace.session.linked.grace.millis", 15_000));
 
   /** How long a session is kept after its last connection, if its owner had no link. */
   private final Duration afterConnection =
-      Duration.ofMillis(Integer.getInteger("millrace.session.grace.millis", 3_600_000));
+      Duration.ofMillis(Integer.getInteger("millrace.session.grace.millis", 300_000));
+
+  /** Likewise if that connection had been idle, as a client's that may come back. */
+  private final Duration afterIdle =
+      Duration.ofMillis(Integer.getInteger("millrace.session.idle.grace.millis", 3_600_000));
+
+  /** Channels of gRPC's that close themselves do so after 30 minutes, or later. */
+  private static final Duration IDLE = Duration.ofMinutes(20);
 
   private static final class Lease {
     final Set<Object> connections = ConcurrentHashMap.newKeySet();
     volatile boolean linked;
 
+    /** When it was last used. */
+    volatile long usedNanos;
+
     /** Since when it has had no connection; 0 while it has one. */
     long orphanedNanos;
   }
 
-  private final Map<String, Lease> leases = new ConcurrentHashMap<>();
-  private final Map<Object, Set<String>> byConnection = new HashMap<>();
-  private final Consumer<String> close;
+  private final Map<Object, Lease> leases = new ConcurrentHashMap<>();
+  private final Map<Object, Set<Object>> byConnection = new HashMap<>();
+  private final Consumer<Object> close;
+  private final int mostPerConnection;
 
-  /** Sessions that nobody comes back for are given to {@code close}. */
-  Leases(Consumer<String> close) {
+  /**
+   * Sessions that nobody comes back for are given to {@code close}.
+   *
+   * @param mostPerConnection how many may be opened over one connection
+   */
+  Leases(int mostPerConnection, Consumer<Object> close) {
+    this.mostPerConnection = mostPerConnection;
     this.close = close;
   }
 
+  /** Refuses a connection that holds too much already. */
+  synchronized void checkRoom(String what, Object connection) {
+    Set<Object> held = connection == null ? null : byConnection.get(connection);
+    if (held != null && held.size() >= mostPerConnection) {
+      throw new MillraceException(
+          Code.RESOURCE_EXHAUSTED,
+          "Over this connection "
+              + held.size()
+              + " "
+              + what
+              + " are held already. Close those that are not used."
+              + Limits.raisedBy("sessions"));
+    }
+  }
+
+  /** Whether something is leased over a connection. */
+  synchronized boolean isUsedBy(Object connection) {
+    return byConnection.containsKey(connection);
+  }
+
   /** A session was opened over a connection, a link or one of gRPC's; null is neither. */
-  void open(String session, Object connection) {
+  void open(Object session, Object connection) {
     if (connection != null) {
       leases.put(session, new Lease());
       use(session, connection);
@@ -53,9 +99,13 @@ final class Leases {
   }
 
   /** The session, if there is one, is used over a connection. */
-  void use(String session, Object connection) {
+  void use(Object session, Object connection) {
     Lease l = leases.get(session);
-    if (l == null || connection == null || l.connections.contains(connection)) {
+    if (l == null || connection == null) {
+      return;
+    }
+    l.usedNanos = System.nanoTime();
+    if (l.connections.contains(connection)) {
       return;
     }
     synchronized (this) {
@@ -76,11 +126,11 @@ final class Leases {
   }
 
   /** The session has been closed. */
-  synchronized void ended(String session) {
+  synchronized void ended(Object session) {
     Lease l = leases.remove(session);
     if (l != null) {
       for (Object c : l.connections) {
-        Set<String> sessions = byConnection.get(c);
+        Set<Object> sessions = byConnection.get(c);
         if (sessions != null && sessions.remove(session) && sessions.isEmpty()) {
           byConnection.remove(c);
         }
@@ -90,11 +140,11 @@ final class Leases {
 
   /** A connection is gone. */
   synchronized void gone(Object connection) {
-    Set<String> sessions = byConnection.remove(connection);
+    Set<Object> sessions = byConnection.remove(connection);
     if (sessions == null) {
       return;
     }
-    for (String s : sessions) {
+    for (Object s : sessions) {
       Lease l = leases.get(s);
       if (l != null && l.connections.remove(connection) && l.connections.isEmpty()) {
         l.orphanedNanos = Math.max(1, System.nanoTime());
@@ -104,21 +154,33 @@ final class Leases {
 
   /** Closes the sessions whose time is over. */
   void sweep() {
-    List<String> over;
+    List<Object> over;
     long now = System.nanoTime();
     synchronized (this) {
       over =
           leases.entrySet().stream()
-              .filter(e -> e.getValue().orphanedNanos != 0)
-              .filter(
-                  e ->
-                      now - e.getValue().orphanedNanos
-                          > (e.getValue().linked ? afterLink : afterConnection).toNanos())
+              .filter(e -> isOver(e.getValue(), now))
               .map(Map.Entry::getKey)
               .toList();
       over.forEach(this::ended);
     }
-    over.forEach(close);
+    for (Object session : over) {
+      try {
+        close.accept(session);
+      } catch (Throwable t) {
+        // The next ones have to be closed too, and those of the next sweep.
+        LOG.warn("Closing {}, which its owner has left behind, failed.", session, t);
+      }
+    }
+  }
+
+  private boolean isOver(Lease l, long now) {
+    if (l.orphanedNanos == 0) {
+      return false;
+    }
+    boolean wasIdle = l.orphanedNanos - l.usedNanos > IDLE.toNanos();
+    Duration grace = l.linked ? afterLink : wasIdle ? afterIdle : afterConnection;
+    return now - l.orphanedNanos > grace.toNanos();
   }
 
   int size() {

@@ -3,9 +3,11 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.Limits;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
 import dev.millrace.cluster.master.SessionSettings;
+import dev.millrace.graph.Graph;
 import dev.millrace.proto.CallableOptions;
 import dev.millrace.proto.CloseSessionResponse;
 import dev.millrace.proto.ConfigProto;
@@ -14,6 +16,7 @@ import dev.millrace.proto.CreateSessionResponse;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.ExtendSessionRequest;
 import dev.millrace.proto.ExtendSessionResponse;
+import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.ListDevicesRequest;
 import dev.millrace.proto.ListDevicesResponse;
 import dev.millrace.proto.MakeCallableRequest;
@@ -59,9 +62,9 @@ public final class MasterEndpoint {
 
   private final Leases leases;
 
-  public MasterEndpoint(Master master) {
+  public MasterEndpoint(Master master, Limits limits) {
     this.master = master;
-    this.leases = new Leases(this::abandon);
+    this.leases = new Leases(limits.sessions(), this::abandon);
   }
 
   Leases leases() {
@@ -69,7 +72,8 @@ public final class MasterEndpoint {
   }
 
   /** Closes the session of a client that is gone. */
-  private void abandon(String handle) {
+  private void abandon(Object session) {
+    String handle = (String) session;
     LOG.info("Closing session {}: its client has gone without closing it.", handle);
     try {
       close(handle);
@@ -162,9 +166,10 @@ public final class MasterEndpoint {
       throw MillraceException.invalid(
           "Distributed session does not support session thread pool options.");
     }
+    leases.checkRoom("sessions", Connections.current());
     MasterSession s =
         master.create(
-            g -> GraphCodec.importInto(r.getGraphDef(), g, true),
+            g -> importInto(g, r.getGraphDef()),
             SessionSettings.of(c, r.getTarget()),
             cancellation);
     leases.open(s.handle(), Connections.current());
@@ -176,11 +181,16 @@ public final class MasterEndpoint {
     return CreateSessionResponse.newBuilder().setSessionHandle(s.handle()).build();
   }
 
+  private static void importInto(Graph graph, GraphDef nodes) {
+    try (HeapRoom _ = HeapRoom.forGraph(nodes)) {
+      GraphCodec.importInto(nodes, graph, true);
+    }
+  }
+
   private ExtendSessionResponse extendSession(ExtendSessionRequest r) {
     long version =
         session(r.getSessionHandle())
-            .extend(
-                r.getCurrentGraphVersion(), g -> GraphCodec.importInto(r.getGraphDef(), g, true));
+            .extend(r.getCurrentGraphVersion(), g -> importInto(g, r.getGraphDef()));
     return ExtendSessionResponse.newBuilder().setNewGraphVersion(version).build();
   }
 

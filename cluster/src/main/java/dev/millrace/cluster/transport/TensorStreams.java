@@ -89,8 +89,9 @@ final class TensorStreams extends Http2FrameListenerDecorator {
             });
   }
 
-  /** Connections without encryption, on which {@code source} answers RecvTensor. */
-  static InternalProtocolNegotiator.ProtocolNegotiator plaintext(Source source) {
+  /** Connections without encryption, within limits, on which {@code source} answers RecvTensor. */
+  static InternalProtocolNegotiator.ProtocolNegotiator plaintext(
+      Source source, CallLimits.Shared limits) {
     InternalProtocolNegotiator.ProtocolNegotiator plain =
         InternalProtocolNegotiators.serverPlaintext();
     return new InternalProtocolNegotiator.ProtocolNegotiator() {
@@ -102,7 +103,8 @@ final class TensorStreams extends Http2FrameListenerDecorator {
       @Override
       public ChannelHandler newHandler(GrpcHttp2ConnectionHandler handler) {
         Http2FrameListener others = handler.decoder().frameListener();
-        handler.decoder().frameListener(new TensorStreams(handler, others, source));
+        Http2FrameListener calls = new TensorStreams(handler, others, source);
+        handler.decoder().frameListener(new CallLimits(handler, calls, limits));
         return plain.newHandler(handler);
       }
 

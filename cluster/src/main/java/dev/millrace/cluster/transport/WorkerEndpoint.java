@@ -3,6 +3,7 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.Limits;
 import dev.millrace.cluster.worker.RunGraph;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Graph;
@@ -47,15 +48,29 @@ public final class WorkerEndpoint {
   private final RequestIds seen = new RequestIds(100_000);
   private final Leases leases;
 
-  public WorkerEndpoint(Worker worker, OpRegistry registry) {
+  /** A graph that its master has registered without a session. */
+  private record LooseGraph(String handle) {}
+
+  public WorkerEndpoint(Worker worker, OpRegistry registry, Limits limits) {
     this.worker = worker;
     this.registry = registry;
-    this.leases =
-        new Leases(
-            handle -> {
-              LOG.info("Closing session {}: its master has gone without closing it.", handle);
-              worker.closeSession(handle);
-            });
+    this.leases = new Leases(limits.sessions(), this::abandon);
+  }
+
+  /** Ends what a master that is gone has left behind. */
+  private void abandon(Object leased) {
+    if (leased instanceof LooseGraph graph) {
+      LOG.info("Dropping graph {}: its master has gone.", graph.handle);
+      worker.deregister("", false, graph.handle);
+    } else {
+      LOG.info("Closing session {}: its master has gone without closing it.", leased);
+      worker.closeSession((String) leased);
+    }
+  }
+
+  /** What of its master's a call uses. */
+  private static Object leased(String session, boolean ownSession, String graph) {
+    return ownSession ? session : new LooseGraph(graph);
   }
 
   Leases leases() {
@@ -72,6 +87,7 @@ public final class WorkerEndpoint {
         b,
         Methods.CREATE_WORKER_SESSION,
         r -> {
+          leases.checkRoom("sessions", Connections.current());
           worker.openSession(r);
           leases.open(r.getSessionHandle(), Connections.current());
           return CreateWorkerSessionResponse.getDefaultInstance();
@@ -91,6 +107,9 @@ public final class WorkerEndpoint {
         r -> {
           worker.deregister(
               r.getSessionHandle(), r.getCreateWorkerSessionCalled(), r.getGraphHandle());
+          if (!r.getCreateWorkerSessionCalled()) {
+            leases.ended(new LooseGraph(r.getGraphHandle()));
+          }
           return DeregisterGraphResponse.getDefaultInstance();
         });
     add(
@@ -180,9 +199,19 @@ public final class WorkerEndpoint {
   }
 
   private RegisterGraphResponse register(RegisterGraphRequest r) {
-    Graph graph = new Graph(registry);
-    GraphCodec.importInto(r.getGraphDef(), graph, false);
-    String handle = worker.register(r.getSessionHandle(), r.getCreateWorkerSessionCalled(), graph);
+    boolean loose = !r.getCreateWorkerSessionCalled();
+    if (loose) {
+      leases.checkRoom("graphs", Connections.current());
+    }
+    String handle;
+    try (HeapRoom _ = HeapRoom.forGraph(r.getGraphDef())) {
+      Graph graph = new Graph(registry);
+      GraphCodec.importInto(r.getGraphDef(), graph, false);
+      handle = worker.register(r.getSessionHandle(), r.getCreateWorkerSessionCalled(), graph);
+    }
+    if (loose) {
+      leases.open(new LooseGraph(handle), Connections.current());
+    }
     return RegisterGraphResponse.newBuilder().setGraphHandle(handle).build();
   }
 
@@ -198,7 +227,9 @@ public final class WorkerEndpoint {
     Map<String, Tensor> feeds = new LinkedHashMap<>();
     try {
       seen.check("RunGraph", r.getRequestId());
-      leases.use(r.getSessionHandle(), Connections.current());
+      leases.use(
+          leased(r.getSessionHandle(), r.getCreateWorkerSessionCalled(), r.getGraphHandle()),
+          Connections.current());
       for (NamedTensorProto n : r.getSendList()) {
         feeds.put(n.getName(), TensorCodec.decodeCounted(n.getTensor()));
       }

@@ -4,6 +4,7 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.cluster.Limits;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.graph.DeviceSpec;
@@ -49,14 +50,9 @@ public final class Worker implements WorkerPeer {
   /** What TensorFlow says of every CPU. */
   private static final long CPU_MEMORY_LIMIT = 256L << 20;
 
-  /** How many peers may wait for steps that this task has not been asked to run, and how long. */
-  private static final int EARLY_LIMIT = Integer.getInteger("millrace.limit.early", 10_000);
-
-  private static final Duration EARLY =
-      Duration.ofSeconds(Integer.getInteger("millrace.limit.early.seconds", 300));
-
   private static final Duration GREETING = Duration.ofSeconds(3);
 
+  private final Limits limits = Limits.ofProperties();
   private final TaskId task;
   private final List<Device> devices = new ArrayList<>();
   private final Peers peers;
@@ -377,7 +373,7 @@ public final class Worker implements WorkerPeer {
   /** Forgets steps that nobody has run for this long, and those that were never begun sooner. */
   public void sweepSteps(Duration age) {
     for (Map.Entry<Long, StepRendezvous> e : steps.entrySet()) {
-      if (e.getValue().isAbandoned(age.toNanos(), EARLY.toNanos())) {
+      if (e.getValue().isAbandoned(age.toNanos(), limits.earlyAge().toNanos())) {
         cleanupStep(e.getKey());
       }
     }
@@ -431,18 +427,18 @@ public final class Worker implements WorkerPeer {
       return;
     }
     StepRendezvous step = enter(stepId);
-    if (step.waitsEarly() && waitingEarly.incrementAndGet() > EARLY_LIMIT) {
+    if (step.waitsEarly() && waitingEarly.incrementAndGet() > limits.early()) {
       waitsNoMore(step);
       leave(stepId, step);
       receiver.failed(
           new MillraceException(
               Code.RESOURCE_EXHAUSTED,
               "More than "
-                  + EARLY_LIMIT
+                  + limits.early()
                   + " calls of RecvTensor wait on "
                   + name()
-                  + " for steps that have not begun there. -Dmillrace.limit.early raises the"
-                  + " limit."));
+                  + " for steps that have not begun there."
+                  + Limits.raisedBy("early")));
       return;
     }
     step.local().recv(key, receiver);
