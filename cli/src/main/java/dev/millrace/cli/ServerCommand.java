@@ -2,9 +2,11 @@ package dev.millrace.cli;
 
 import dev.millrace.cluster.Server;
 import dev.millrace.ops.StandardOps;
+import dev.millrace.proto.ConfigProto;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
 /** A bare server: a task that holds devices and runs what sessions send it. */
 @Command(
@@ -21,9 +23,22 @@ import picocli.CommandLine.Mixin;
 final class ServerCommand implements Callable<Integer> {
   @Mixin ClusterFlags cluster;
 
+  @Option(
+      names = {"--operation_timeout", "--operation-timeout"},
+      paramLabel = "SECONDS",
+      description =
+          "How long a step of a session may take that names no timeout of its own; it then fails"
+              + " with DEADLINE_EXCEEDED. By default it may wait for ever.")
+  double operationTimeoutSeconds;
+
   @Override
   public Integer call() throws InterruptedException {
-    Server server = Server.start(cluster.cluster(), cluster.task(), StandardOps.registry());
+    ConfigProto sessions =
+        ConfigProto.newBuilder()
+            .setOperationTimeoutInMs(Math.round(operationTimeoutSeconds * 1000))
+            .build();
+    Server server =
+        Server.start(cluster.cluster(), cluster.task(), StandardOps.registry(), sessions);
     Runtime.getRuntime().addShutdownHook(new Thread(server::close, "millrace-stop"));
     server.join();
     return 0;

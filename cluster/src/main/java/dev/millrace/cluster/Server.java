@@ -16,6 +16,7 @@ import dev.millrace.proto.ConfigProto;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -62,7 +63,22 @@ public final class Server implements AutoCloseable {
   /** Likewise with several CPU devices. */
   public static Server start(
       ClusterSpec cluster, TaskId task, OpRegistry registry, int cpuDevices) {
-    return new Server(cluster, task, registry, cpuDevices, "");
+    return new Server(
+        cluster,
+        task,
+        registry,
+        ConfigProto.newBuilder().putDeviceCount("CPU", cpuDevices).build(),
+        "");
+  }
+
+  /**
+   * Likewise with what TensorFlow calls {@code default_session_config}. Of it, {@code device_count}
+   * says how many CPU devices there are, and {@code operation_timeout_in_ms} how long a step may
+   * take whose client names no limit: after that it fails with DEADLINE_EXCEEDED.
+   */
+  public static Server start(
+      ClusterSpec cluster, TaskId task, OpRegistry registry, ConfigProto sessions) {
+    return new Server(cluster, task, registry, sessions, "");
   }
 
   /**
@@ -72,17 +88,22 @@ public final class Server implements AutoCloseable {
    */
   public static Server startLedBy(
       String collectiveLeader, ClusterSpec cluster, TaskId task, OpRegistry registry) {
-    return new Server(cluster, task, registry, 1, collectiveLeader);
+    return new Server(cluster, task, registry, ConfigProto.getDefaultInstance(), collectiveLeader);
   }
 
   /** A cluster of one task on a free port of the loopback address. */
   public static Server createLocalServer(OpRegistry registry) {
-    return start(
-        ClusterSpec.of(Map.of("local", List.of("localhost:0"))), new TaskId("local", 0), registry);
+    return createLocalServer(registry, ConfigProto.getDefaultInstance());
+  }
+
+  /** Likewise with a {@code default_session_config}. */
+  public static Server createLocalServer(OpRegistry registry, ConfigProto sessions) {
+    ClusterSpec alone = ClusterSpec.of(Map.of("local", List.of("localhost:0")));
+    return start(alone, new TaskId("local", 0), registry, sessions);
   }
 
   private Server(
-      ClusterSpec spec, TaskId task, OpRegistry registry, int cpuDevices, String leader) {
+      ClusterSpec spec, TaskId task, OpRegistry registry, ConfigProto sessions, String leader) {
     this.task = task;
     InetSocketAddress address = listenAddress(task, spec.address(task));
     int processors = Runtime.getRuntime().availableProcessors();
@@ -95,7 +116,7 @@ public final class Server implements AutoCloseable {
     worker =
         new Worker(
             task,
-            cpuDevices,
+            sessions.getDeviceCountOrDefault("CPU", 1),
             leader.isEmpty() ? spec.collectiveLeader().name() : leader,
             peers,
             calls);
@@ -104,6 +125,9 @@ public final class Server implements AutoCloseable {
     peers.setLinks(links);
     worker.setPropagated(peers::propagated);
     master = new Master(cluster, worker, peers, peers::propagated, registry);
+    if (sessions.getOperationTimeoutInMs() > 0) {
+      master.limitSteps(Duration.ofMillis(sessions.getOperationTimeoutInMs()));
+    }
     Limits limits = Limits.ofProperties();
     MasterEndpoint masterEndpoint = new MasterEndpoint(master, limits);
     WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry, limits);

@@ -45,6 +45,7 @@ public final class Master {
   private final OpRegistry registry;
   private final Map<String, MasterSession> sessions = new ConcurrentHashMap<>();
   private final LongAdder steps = new LongAdder();
+  private volatile Duration stepTimeout;
 
   /**
    * The master of a task.
@@ -62,6 +63,11 @@ public final class Master {
     this.self = self;
     this.peers = peers;
     this.registry = registry;
+  }
+
+  /** How long a step may take whose client does not say so; null for any time. */
+  public void limitSteps(Duration timeout) {
+    stepTimeout = timeout;
   }
 
   public OpRegistry registry() {
@@ -176,6 +182,7 @@ public final class Master {
             devices.stream().filter(d -> d.spec().taskName().equals(ownName)).findFirst().get(),
             self.collectives().steps(),
             steps);
+    session.limitSteps(stepTimeout);
     if (peers != this.peers) {
       session.whenClosed(peers::close);
     }

@@ -107,6 +107,7 @@ public final class MasterSession {
   private final Set<Cancellation> running = ConcurrentHashMap.newKeySet();
   private Map<Node, String> placement = Map.of();
   private long version;
+  private volatile Duration stepTimeout;
   private volatile boolean closed;
   private volatile Runnable whenClosed = () -> {};
 
@@ -129,6 +130,11 @@ public final class MasterSession {
     this.steps = steps;
     workers.forEach(w -> workersByTask.put(w.name(), w));
     devices.forEach(d -> devicesByName.put(d.name(), d));
+  }
+
+  /** Limits the time of steps that name no limit of their own; null does not. */
+  void limitSteps(Duration timeout) {
+    stepTimeout = timeout;
   }
 
   /** Has something done once the session is closed and the workers know. */
@@ -471,9 +477,10 @@ public final class MasterSession {
     }
   }
 
-  private static CompletableFuture<Void> timer(
+  private CompletableFuture<Void> timer(
       RunOptions options, long stepId, Cancellation cancellation) {
-    if (!options.hasTimeout()) {
+    Duration limit = options.hasTimeout() ? options.timeout() : stepTimeout;
+    if (limit == null) {
       return null;
     }
     return CompletableFuture.runAsync(
@@ -484,10 +491,9 @@ public final class MasterSession {
                     "Step "
                         + stepId
                         + " took longer than its timeout of "
-                        + options.timeout().toMillis()
+                        + limit.toMillis()
                         + " ms.")),
-        CompletableFuture.delayedExecutor(
-            options.timeout().toNanos(), TimeUnit.NANOSECONDS, Runnable::run));
+        CompletableFuture.delayedExecutor(limit.toNanos(), TimeUnit.NANOSECONDS, Runnable::run));
   }
 
   /** Waits for one worker's answer, reporting every ten seconds whom it waits for. */

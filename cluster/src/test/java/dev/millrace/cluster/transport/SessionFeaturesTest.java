@@ -18,6 +18,7 @@ import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Identity;
 import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.queue.QueueAccess;
 import dev.millrace.ops.state.Assign;
 import dev.millrace.proto.CallableOptions;
 import dev.millrace.proto.CloseSessionRequest;
@@ -341,6 +342,26 @@ class SessionFeaturesTest {
       assertEquals(Code.INVALID_ARGUMENT, e.code(), e::getMessage);
       assertTrue(e.getMessage().contains("GPU:3"), e::getMessage);
       assertTrue(e.getMessage().contains("CPU:0"), e::getMessage);
+    }
+  }
+
+  /** As testDefaultServerTimeout of TensorFlow. */
+  @Test
+  void theServersTimeoutIsForStepsThatNameNone() {
+    Output queue =
+        scope.node("FIFOQueueV2").attr("component_types", List.of(DType.FLOAT)).add().output();
+    Output element = QueueAccess.dequeue(scope, queue, List.of(DType.FLOAT)).output(0);
+    ConfigProto sessions = ConfigProto.newBuilder().setOperationTimeoutInMs(200).build();
+    try (Server impatient = Server.createLocalServer(StandardOps.registry(), sessions)) {
+      // In the server's process, and as other processes reach it.
+      String far = impatient.target().replace("localhost", "127.0.0.1");
+      for (String target : List.of(impatient.target(), far)) {
+        try (Session s = new ClusterSession(graph, target)) {
+          MillraceException late = assertThrows(MillraceException.class, () -> s.fetch(element));
+          assertEquals(Code.DEADLINE_EXCEEDED, late.code(), late::toString);
+          assertTrue(late.getMessage().contains("200 ms"), late::getMessage);
+        }
+      }
     }
   }
 }
