@@ -76,7 +76,7 @@ class ClusterPropagationTest {
   }
 
   @Test
-  void sessionsThatBringTheirClusterDoNotShareState() {
+  void sessionsThatBringTheirClusterDoNotShareStateUnlessTheyAskTo() {
     Graph g = StandardOps.newGraph();
     Scope ps = Scope.of(g).withDevice("/job:ps/task:0");
     Output v = VariableV2.of(ps.withName("v"), DType.FLOAT, Shape.of(2));
@@ -88,6 +88,13 @@ class ClusterPropagationTest {
       assertArrayEquals(new float[] {1, 2}, first.fetch(v).toFloats());
       MillraceException e = assertThrows(MillraceException.class, () -> second.fetch(v));
       assertEquals(Code.FAILED_PRECONDITION, e.code(), e::getMessage);
+    }
+    ConfigProto.Builder sharing = config.toBuilder();
+    sharing.getExperimentalBuilder().setShareSessionStateInClusterspecPropagation(true);
+    try (Session first = new ClusterSession(g, one.target(), sharing.build());
+        Session second = new ClusterSession(g, one.target(), sharing.build())) {
+      first.run(init);
+      assertArrayEquals(new float[] {1, 2}, second.fetch(v).toFloats());
     }
   }
 

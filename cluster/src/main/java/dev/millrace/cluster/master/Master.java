@@ -220,8 +220,7 @@ public final class Master {
     CreateWorkerSessionRequest.Builder request =
         CreateWorkerSessionRequest.newBuilder()
             .setSessionHandle(handle)
-            // Tasks that have other names in other sessions do not share their variables with them.
-            .setIsolateSessionState(settings.isolated() || settings.cluster() != null)
+            .setIsolateSessionState(settings.isolated())
             .setMasterTask(ownName)
             .setMasterIncarnation(self.devices().getFirst().incarnation());
     ServerDef.Builder server = ServerDef.newBuilder().setProtocol("grpc");

@@ -10,6 +10,8 @@ import java.util.List;
  * What a client asks of a session, out of its ConfigProto.
  *
  * @param deviceFilters only tasks that match one are used; empty means all
+ * @param isolated whether its variables are its own; so with a cluster of its own, unless it asks
+ *     to share them
  * @param startTimeout how long to wait for the tasks
  * @param cluster the tasks to use in place of the server's own cluster; null if that is meant
  * @param target where the client has reached the master, as {@code host:port}
@@ -32,15 +34,17 @@ public record SessionSettings(
 
   /** What a client asks that has opened the session at {@code target}. */
   public static SessionSettings of(ConfigProto c, String target) {
+    boolean ownCluster = c.getClusterDef().getJobCount() > 0;
+    boolean shared = c.getExperimental().getShareSessionStateInClusterspecPropagation();
     return new SessionSettings(
         c.getDeviceFiltersList().stream().map(DeviceSpec::parse).toList(),
         c.getAllowSoftPlacement(),
         c.getLogDevicePlacement(),
-        c.getIsolateSessionState(),
+        c.getIsolateSessionState() || ownCluster && !shared,
         c.getOperationTimeoutInMs() > 0
             ? Duration.ofMillis(c.getOperationTimeoutInMs())
             : START_TIMEOUT,
-        c.getClusterDef().getJobCount() > 0 ? ClusterSpec.decode(c.getClusterDef()) : null,
+        ownCluster ? ClusterSpec.decode(c.getClusterDef()) : null,
         target.replaceFirst("^grpc://", ""),
         c.getGraphOptions().getBuildCostModel(),
         c.getGraphOptions().getBuildCostModelAfter());
