@@ -138,7 +138,12 @@ public final class Link implements Outlet {
   }
 
   void start() {
-    threads.execute(this::read);
+    try {
+      threads.execute(this::read);
+    } catch (Throwable t) {
+      lose(MillraceException.of(t));
+      throw t;
+    }
   }
 
   // ---- calling ----
@@ -549,9 +554,13 @@ public final class Link implements Outlet {
   /** Gives a sign of life if the last is that old. Called by one thread. */
   void beat(long everyNanos) {
     long now = System.nanoTime();
-    if (now - lastBeatNanos >= everyNanos && beatWaits.compareAndSet(false, true)) {
+    if (now - lastBeatNanos >= everyNanos) {
       lastBeatNanos = now;
-      sendBeat(BEAT);
+      if (beatWaits.compareAndSet(false, true)) {
+        sendBeat(BEAT);
+      } else {
+        outbox.callWriter();
+      }
     }
   }
 

@@ -15,6 +15,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * Reads what {@link LinkOutput} writes. Large tensors go from the socket to their own memory.
@@ -102,8 +103,13 @@ final class LinkInput {
   }
 
   byte[] getBytes() throws IOException {
-    byte[] bytes = new byte[getCount()];
-    for (int at = 0; at < bytes.length; ) {
+    int count = getCount();
+    // A peer's word for how many there are is worth no memory before they come.
+    byte[] bytes = new byte[Math.min(count, BUFFER_BYTES)];
+    for (int at = 0; at < count; ) {
+      if (at == bytes.length) {
+        bytes = Arrays.copyOf(bytes, (int) Math.min(count, 2L * bytes.length));
+      }
       int n = Math.min(bytes.length - at, need(1).remaining());
       buffer.get(bytes, at, n);
       at += n;

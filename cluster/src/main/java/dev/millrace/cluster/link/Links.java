@@ -2,17 +2,21 @@ package dev.millrace.cluster.link;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -53,7 +57,16 @@ public final class Links implements AutoCloseable {
   private static final long TICK_NANOS = 250_000_000L;
   private static final long BEAT_NANOS = 700_000_000L;
   private static final long HANDSHAKE_NANOS = 10_000_000_000L;
-  private static final long FULL_NANOS = 100_000_000L;
+  private static final long SHORTEST_PAUSE_NANOS = 100_000_000L;
+  private static final long LONGEST_PAUSE_NANOS = 3_200_000_000L;
+  private static final int TURNS_LEFT_OUT = 32;
+
+  /** Signs of life are late by a second at most. */
+  private static final int TICKS_LEFT_OUT = 4;
+
+  /** So many may be connected and not have shown their tickets; the oldest have to go. */
+  private static final int MOST_GUESTS = 256;
+
   private static final int CONNECT_MILLIS = 3000;
 
   /** Tells a link from whatever else may connect. */
@@ -73,7 +86,13 @@ public final class Links implements AutoCloseable {
   private final ServerSocketChannel tcp;
   private final ScheduledExecutorService timer;
   private final Map<Ticket, Invited> invited = new ConcurrentHashMap<>();
+
+  /** Those who have connected and not shown a ticket, and since when. */
+  private final Map<SocketChannel, Long> guests = new ConcurrentHashMap<>();
+
+  /** Connections of ours that have not been welcomed, and since when. */
   private final Map<SocketChannel, Long> handshakes = new ConcurrentHashMap<>();
+
   private final Map<String, Link> byTask = new ConcurrentHashMap<>();
   private final List<Link> all = new CopyOnWriteArrayList<>();
   private long lastTickNanos = System.nanoTime();
@@ -119,7 +138,8 @@ public final class Links implements AutoCloseable {
     timer =
         Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name(name + "-beat").daemon().factory());
-    timer.scheduleWithFixedDelay(this::tick, TICK_NANOS, TICK_NANOS, TimeUnit.NANOSECONDS);
+    timer.scheduleWithFixedDelay(
+        new Recurring(this::tick, TICKS_LEFT_OUT), TICK_NANOS, TICK_NANOS, TimeUnit.NANOSECONDS);
     every(Duration.ofSeconds(1), () -> all.forEach(Link::giveBackUnused));
     for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
       if (c != null) {
@@ -147,9 +167,16 @@ public final class Links implements AutoCloseable {
     }
   }
 
-  /** Runs something again and again on the thread that watches the links; it must not wait. */
+  /**
+   * Runs something again and again on the thread that watches the links; it must not wait. If it
+   * throws, it is run again, later and later.
+   */
   public void every(Duration period, Runnable action) {
-    timer.scheduleWithFixedDelay(action, period.toNanos(), period.toNanos(), TimeUnit.NANOSECONDS);
+    timer.scheduleWithFixedDelay(
+        new Recurring(action, TURNS_LEFT_OUT),
+        period.toNanos(),
+        period.toNanos(),
+        TimeUnit.NANOSECONDS);
   }
 
   /** Whether this process itself was held up after {@code nanos}: others could not be heard. */
@@ -176,51 +203,98 @@ public final class Links implements AutoCloseable {
     return new long[] {t.high, t.low};
   }
 
+  /** Goes on whatever happens: nobody would be let in any more. */
   private void accept(ServerSocketChannel listener) {
+    long pause = SHORTEST_PAUSE_NANOS;
     while (!closed) {
+      SocketChannel c = null;
       try {
-        SocketChannel c = listener.accept();
-        handshakes.put(c, System.nanoTime());
-        if (listener == tcp) {
-          c.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        }
-        threads.execute(() -> welcome(c));
-      } catch (IOException | RejectedExecutionException e) {
-        if (!closed && !listener.isOpen()) {
-          LOG.warn("No more links can be accepted: {}", e.toString());
+        c = listener.accept();
+        admit(c, listener == tcp);
+        pause = SHORTEST_PAUSE_NANOS;
+      } catch (Throwable t) {
+        if (c != null) {
+          guests.remove(c);
+          closeQuietly(c);
         }
         if (!listener.isOpen()) {
+          if (!closed) {
+            LOG.warn("No more links can be accepted: {}", t.toString());
+          }
           return;
         }
-        // Out of file descriptors, most likely: it would fail again at once.
-        LockSupport.parkNanos(FULL_NANOS);
+        // Out of file descriptors or threads, most likely: it would fail again at once.
+        sayFailed(t);
+        LockSupport.parkNanos(pause);
+        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
       }
     }
   }
 
+  private static void sayFailed(Throwable t) {
+    try {
+      LOG.warn("A link could not be accepted: {}", t.toString());
+    } catch (Throwable again) {
+      // No memory to say so, most likely.
+    }
+  }
+
+  /** Hears whoever has connected, on a thread that costs little: it may be anybody. */
+  private void admit(SocketChannel c, boolean byTcp) throws IOException {
+    if (guests.size() >= MOST_GUESTS) {
+      guests.entrySet().stream()
+          .min(Comparator.comparingLong(g -> g.getValue() - System.nanoTime()))
+          .ifPresent(
+              oldest -> {
+                guests.remove(oldest.getKey());
+                closeQuietly(oldest.getKey());
+              });
+    }
+    guests.put(c, System.nanoTime());
+    if (byTcp) {
+      c.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    }
+    Thread.ofVirtual().name("millrace-link-guest").start(() -> welcome(c));
+  }
+
   private void welcome(SocketChannel c) {
     try {
+      Invited guest = guest(c);
       LinkInput in = new LinkInput(c);
       LinkOutput out = new LinkOutput(c);
-      if (in.getLong() != MAGIC) {
-        throw new IOException("not a link");
-      }
-      Invited guest = invited.remove(new Ticket(in.getLong(), in.getLong()));
-      if (guest == null) {
-        throw new IOException("a ticket that was not given out or has expired");
-      }
       boolean sameHost = c.getLocalAddress() instanceof UnixDomainSocketAddress;
       SharedFiles shared = sameHost ? shared(guest.folder) : null;
       out.putLong(MAGIC);
       out.putByte(shared != null ? 1 : 0);
       out.flush();
-      handshakes.remove(c);
+      if (guests.remove(c) == null) {
+        throw new IOException("too late");
+      }
       add(new Link(guest.who, c, in, out, shared, service, threads));
-    } catch (IOException e) {
-      LOG.debug("A connection that was no link: {}", e.getMessage());
-      handshakes.remove(c);
+    } catch (Throwable t) {
+      guests.remove(c);
       closeQuietly(c);
+      LOG.debug("A connection that was no link: {}", t.toString());
     }
+  }
+
+  /** Who it is that has connected. */
+  private Invited guest(SocketChannel c) throws IOException {
+    ByteBuffer shown = ByteBuffer.allocate(3 * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    while (shown.hasRemaining()) {
+      if (c.read(shown) < 0) {
+        throw new EOFException("closed before it showed a ticket");
+      }
+    }
+    shown.flip();
+    if (shown.getLong() != MAGIC) {
+      throw new IOException("not a link");
+    }
+    Invited guest = invited.remove(new Ticket(shown.getLong(), shown.getLong()));
+    if (guest == null) {
+      throw new IOException("a ticket that was not given out or has expired");
+    }
+    return guest;
   }
 
   private SharedFiles shared(String peersFolder) {
@@ -361,6 +435,23 @@ public final class Links implements AutoCloseable {
       heldUpNanos = now;
     }
     for (Link l : all) {
+      watch(l, heldUp);
+    }
+    for (Map<SocketChannel, Long> half : List.of(guests, handshakes)) {
+      half.forEach(
+          (c, start) -> {
+            if (now - start > HANDSHAKE_NANOS) {
+              half.remove(c);
+              closeQuietly(c);
+            }
+          });
+    }
+    invited.values().removeIf(i -> now - i.sinceNanos > HANDSHAKE_NANOS);
+  }
+
+  /** What goes wrong with one link is not the others'. */
+  private static void watch(Link l, boolean heldUp) {
+    try {
       if (heldUp) {
         l.excuseSilence();
         l.doubt();
@@ -380,15 +471,9 @@ public final class Links implements AutoCloseable {
       } else {
         l.beat(BEAT_NANOS);
       }
+    } catch (Throwable t) {
+      LOG.warn("A sign of life to {} could not be given: {}", l.peer(), t.toString());
     }
-    handshakes.forEach(
-        (c, start) -> {
-          if (now - start > HANDSHAKE_NANOS) {
-            handshakes.remove(c);
-            closeQuietly(c);
-          }
-        });
-    invited.values().removeIf(i -> now - i.sinceNanos > HANDSHAKE_NANOS);
   }
 
   private static void closeQuietly(java.io.Closeable c) {
@@ -411,6 +496,7 @@ public final class Links implements AutoCloseable {
     }
     all.forEach(Link::close);
     handshakes.keySet().forEach(Links::closeQuietly);
+    guests.keySet().forEach(Links::closeQuietly);
     if (folder != null) {
       folder.close();
     }

@@ -52,12 +52,27 @@ final class Outbox {
   /** Sends without writing on this thread. */
   void sendLater(Frame f) {
     add(f);
-    if (!closed && writerCalled.compareAndSet(false, true)) {
+    callWriter();
+  }
+
+  /** Has another thread write what waits, if anything does. */
+  void callWriter() {
+    if (closed || queue.isEmpty() || !writerCalled.compareAndSet(false, true)) {
+      return;
+    }
+    boolean called = false;
+    try {
       threads.accept(
           () -> {
             writerCalled.set(false);
             flush();
           });
+      called = true;
+    } finally {
+      if (!called) {
+        // There was no thread to be had; the next time there may be.
+        writerCalled.set(false);
+      }
     }
   }
 

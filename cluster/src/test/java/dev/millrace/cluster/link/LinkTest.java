@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.management.ThreadMXBean;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
@@ -19,7 +20,9 @@ import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -27,12 +30,14 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -130,6 +135,7 @@ class LinkTest {
     private final Executor threads;
     private final List<Runnable> held = new ArrayList<>();
     private boolean stopped;
+    private boolean exhausted;
 
     Stoppable(Executor threads) {
       this.threads = threads;
@@ -137,11 +143,18 @@ class LinkTest {
 
     @Override
     public synchronized void execute(Runnable r) {
+      if (exhausted) {
+        throw new OutOfMemoryError("unable to create native thread");
+      }
       if (stopped) {
         held.add(r);
       } else {
         threads.execute(r);
       }
+    }
+
+    synchronized void exhaust(boolean now) {
+      exhausted = now;
     }
 
     synchronized void stop() {
@@ -170,6 +183,13 @@ class LinkTest {
     } finally {
       System.clearProperty(Links.WITHIN_HOST);
     }
+    Link link = ours.connect("/job:b/replica:0/task:0", "localhost:2", invited());
+    assertEquals(withinHost, link.isShared());
+    return link;
+  }
+
+  /** What theirs answer to a greeting of ours. */
+  private Greeting invited() {
     Identity me = new Identity("/job:a/replica:0/task:0", 1, "localhost:1");
     Identity other = new Identity("/job:b/replica:0/task:0", 2, "localhost:2");
     long[] ticket = theirs.invite(me, ours.folder());
@@ -183,9 +203,7 @@ class LinkTest {
             theirs.port(),
             ticket[0],
             ticket[1]);
-    Link link = ours.connect(other.task(), "localhost:2", greeting);
-    assertEquals(withinHost, link.isShared());
-    return link;
+    return greeting;
   }
 
   @AfterEach
@@ -395,6 +413,123 @@ class LinkTest {
     } finally {
       Files.deleteIfExists(stopped.resolve("socket"));
       Files.delete(stopped);
+    }
+  }
+
+  /** Calls something until it does not throw; for at most 20 s. */
+  private static <T> T eventually(Callable<T> attempt) throws Exception {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (true) {
+      try {
+        return attempt.call();
+      } catch (IOException | AssertionError e) {
+        if (System.nanoTime() > deadline) {
+          throw e;
+        }
+        Thread.onSpinWait();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aProcessOutOfThreadsAcceptsLinksAgainWhenItHasSome(boolean withinHost) throws Exception {
+    connect(withinHost);
+    theirThreads.exhaust(true);
+    for (int i = 0; i < 3; i++) {
+      try {
+        Link lost = ours.connect("/job:b/replica:0/task:0", "localhost:2", invited());
+        eventually(
+            () -> {
+              assertNotNull(lost.loss());
+              return null;
+            });
+      } catch (IOException e) {
+        // Or it was sent away.
+      }
+    }
+    theirThreads.exhaust(false);
+    Link link = eventually(() -> ours.connect("/job:b/replica:0/task:0", "localhost:2", invited()));
+    List<Tensor> r =
+        link.run(call("echo", 12, Map.of("k", floats(5))), new Cancellation())
+            .get(20, TimeUnit.SECONDS);
+    assertEquals(5, r.getFirst().elements());
+  }
+
+  @Test
+  void whatIsDoneAgainAndAgainSurvivesAnything() throws Exception {
+    connect(false);
+    CountDownLatch runs = new CountDownLatch(4);
+    ours.every(
+        Duration.ofMillis(1),
+        () -> {
+          runs.countDown();
+          throw new OutOfMemoryError("not really");
+        });
+    assertTrue(runs.await(20, TimeUnit.SECONDS));
+  }
+
+  @Test
+  void aCrowdThatShowsNoTicketsKeepsNobodyOut() throws Exception {
+    connect(false);
+    int before = Thread.activeCount();
+    List<SocketChannel> crowd = new ArrayList<>();
+    try {
+      for (int i = 0; i < 600; i++) {
+        crowd.add(
+            SocketChannel.open(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), theirs.port())));
+      }
+      assertNull(ours.connect("/job:b/replica:0/task:0", "localhost:2", invited()).loss());
+      assertTrue(Thread.activeCount() < before + 100, "each has a thread");
+      // The first to come had to go.
+      crowd.getFirst().socket().setSoTimeout(20_000);
+      assertEquals(-1, crowd.getFirst().socket().getInputStream().read());
+    } finally {
+      for (SocketChannel c : crowd) {
+        c.close();
+      }
+    }
+  }
+
+  @Test
+  void aTextThatIsSaidToBeLongTakesNoMemoryBeforeItComes() throws Exception {
+    connect(false);
+    try (ServerSocketChannel listener =
+            ServerSocketChannel.open()
+                .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        SocketChannel liar = SocketChannel.open(listener.getLocalAddress());
+        SocketChannel end = listener.accept()) {
+      LinkOutput out = new LinkOutput(liar);
+      out.putInt(1 << 30);
+      out.putLong(0);
+      out.flush();
+      liar.shutdownOutput();
+      ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+      LinkInput in = new LinkInput(end);
+      long before = threads.getCurrentThreadAllocatedBytes();
+      assertThrows(IOException.class, in::getBytes);
+      long taken = threads.getCurrentThreadAllocatedBytes() - before;
+      assertTrue(taken < 1 << 20, taken + " bytes");
+    }
+  }
+
+  @Test
+  void whatCouldNotBeWrittenForLackOfAThreadIsWrittenLater() throws Exception {
+    connect(false);
+    try (ServerSocketChannel listener =
+            ServerSocketChannel.open()
+                .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        SocketChannel sender = SocketChannel.open(listener.getLocalAddress());
+        SocketChannel end = listener.accept()) {
+      Stoppable few = new Stoppable(threads);
+      Outbox outbox = new Outbox(new LinkOutput(sender), few::execute, e -> {});
+      few.exhaust(true);
+      assertThrows(OutOfMemoryError.class, () -> outbox.sendLater(o -> o.putByte(42)));
+      few.exhaust(false);
+      outbox.callWriter();
+      end.socket().setSoTimeout(20_000);
+      assertEquals(42, end.socket().getInputStream().read());
     }
   }
 
