@@ -178,7 +178,7 @@ final class Http2Frames {
         case DATA -> data(length, flags, stream);
         case HEADERS -> headers(length, flags, stream);
         case RST_STREAM -> {
-          need(length);
+          needExactly(length, 4);
           TensorCall call = listener.call(stream);
           long code = in.getInt() & 0xFFFF_FFFFL;
           if (call != null) {
@@ -189,13 +189,16 @@ final class Http2Frames {
         case SETTINGS -> settings(length, flags);
         case PING -> ping(length, flags);
         case GOAWAY -> {
+          if (length < 8) {
+            throw wrongSize(length);
+          }
           ByteBuffer b = ByteBuffer.wrap(bytes(length));
           int last = b.getInt() & Integer.MAX_VALUE;
           b.getInt();
           listener.goingAway(last, StandardCharsets.UTF_8.decode(b).toString());
         }
         case WINDOW_UPDATE -> {
-          need(length);
+          needExactly(length, 4);
           int more = in.getInt() & Integer.MAX_VALUE;
           if (stream == 0) {
             listener.window(more);
@@ -293,6 +296,9 @@ final class Http2Frames {
   }
 
   private void headers(int length, int flags, int stream) throws IOException {
+    if (length == 0 && (flags & PADDED) != 0) {
+      throw wrongSize(length);
+    }
     byte[] block = bytes(length);
     int start = 0;
     int end = block.length;
@@ -378,12 +384,27 @@ final class Http2Frames {
   }
 
   private void ping(int length, int flags) throws IOException {
+    if (length != 8) {
+      throw wrongSize(length);
+    }
     byte[] data = bytes(length);
     if ((flags & ACK) == 0) {
       ByteBuffer b = ByteBuffer.allocate(9 + length);
       frame(b, length, PING, ACK, 0);
       write(b.put(data));
     }
+  }
+
+  private static IOException wrongSize(int length) {
+    return new IOException("it sent a frame of " + length + " bytes, which its kind cannot have");
+  }
+
+  /** Reads the {@code n} bytes that a frame of this kind has. */
+  private void needExactly(int length, int n) throws IOException {
+    if (length != n) {
+      throw wrongSize(length);
+    }
+    need(n);
   }
 
   /** Reads until {@code n} bytes, which must be few, are there. */
