@@ -3,6 +3,7 @@ package dev.millrace.ops;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.op.Fusion;
 import dev.millrace.graph.op.Op;
+import dev.millrace.graph.op.OpFamily;
 import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.accumulator.AccumulatorOps;
 import dev.millrace.ops.array.ArrayOps;
@@ -11,6 +12,7 @@ import dev.millrace.ops.dataset.DatasetOps;
 import dev.millrace.ops.flow.FlowOps;
 import dev.millrace.ops.io.IoOps;
 import dev.millrace.ops.list.ListOps;
+import dev.millrace.ops.lookup.LookupOps;
 import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
@@ -18,9 +20,11 @@ import dev.millrace.ops.random.RandomOps;
 import dev.millrace.ops.sparse.SparseOps;
 import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.summary.SummaryOps;
+import dev.millrace.ops.text.TextOps;
 import dev.millrace.ops.train.TrainOps;
 import dev.millrace.ops.transfer.TransferOps;
 import dev.millrace.tensor.VectorModule;
+import java.util.AbstractList;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -30,8 +34,8 @@ public final class StandardOps {
     VectorModule.require();
   }
 
-  /** Every family's list. */
-  public static final List<Op> ALL =
+  /** The families whose ops nearly every program has some of. */
+  private static final List<Op> COMMON =
       Stream.of(
               AccumulatorOps.ALL,
               ArrayOps.ALL,
@@ -56,7 +60,50 @@ public final class StandardOps {
   private static final List<Fusion> FUSIONS =
       Stream.of(IoOps.FUSIONS, NnOps.FUSIONS, TrainOps.FUSIONS).flatMap(List::stream).toList();
 
-  private static final OpRegistry REGISTRY = OpRegistry.of(ALL).withFusions(FUSIONS);
+  /** The families that are loaded when a graph has one of their ops. */
+  static final List<OpFamily> ON_DEMAND =
+      List.of(
+          OpFamily.of(
+              """
+              AnonymousHashTable AnonymousMutableDenseHashTable AnonymousMutableHashTable
+              AnonymousMutableHashTableOfTensors HashTable HashTableV2 InitializeTable
+              InitializeTableFromTextFile InitializeTableFromTextFileV2 InitializeTableV2
+              LookupTableExport LookupTableExportV2 LookupTableFind LookupTableFindV2
+              LookupTableImport LookupTableImportV2 LookupTableInsert LookupTableInsertV2
+              LookupTableRemoveV2 LookupTableSize LookupTableSizeV2
+              MutableDenseHashTableV2 MutableHashTable MutableHashTableOfTensors
+              MutableHashTableOfTensorsV2 MutableHashTableV2
+              """,
+              () -> LookupOps.ALL),
+          OpFamily.of(
+              """
+              AsString DecodeBase64 EncodeBase64 ReduceJoin StringFormat StringLength StringLower
+              StringSplit StringSplitV2 StringStrip StringToHashBucket StringToHashBucketFast
+              StringToHashBucketStrong StringUpper Substr UnicodeDecode UnicodeDecodeWithOffsets
+              UnicodeEncode UnicodeTranscode UnsortedSegmentJoin
+              """,
+              () -> TextOps.ALL));
+
+  private static final OpRegistry REGISTRY =
+      OpRegistry.of(COMMON).withFamilies(ON_DEMAND).withFusions(FUSIONS);
+
+  /** Every op, ordered by name; those that are loaded on demand are by looking at it. */
+  public static final List<Op> ALL =
+      new AbstractList<>() {
+        @Override
+        public Op get(int i) {
+          return Everything.OPS.get(i);
+        }
+
+        @Override
+        public int size() {
+          return Everything.OPS.size();
+        }
+      };
+
+  private static final class Everything {
+    static final List<Op> OPS = List.copyOf(REGISTRY.all());
+  }
 
   private StandardOps() {}
 

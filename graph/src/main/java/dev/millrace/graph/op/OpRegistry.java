@@ -8,18 +8,24 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
- * The ops a graph may use, by name, and which groups of them can be run as one. An immutable value
- * passed to whoever needs it.
+ * The ops a graph may use, by name, and which groups of them can be run as one. A value passed to
+ * whoever needs it, immutable but for when its families are loaded.
+ *
+ * <p>Threading: any thread.
  */
 public final class OpRegistry {
   private final Map<String, Op> ops;
+  private final Map<String, OpFamily> families;
   private final List<Fusion> fusions;
 
-  private OpRegistry(Map<String, Op> ops, List<Fusion> fusions) {
+  private OpRegistry(Map<String, Op> ops, Map<String, OpFamily> families, List<Fusion> fusions) {
     this.ops = ops;
+    this.families = families;
     this.fusions = fusions;
   }
 
@@ -28,22 +34,39 @@ public final class OpRegistry {
     Map<String, Op> map = new TreeMap<>();
     for (Op op : ops) {
       if (map.put(op.name(), op) != null) {
-        throw new IllegalArgumentException("op " + op.name() + " is registered twice");
+        throw twice(op.name());
       }
     }
-    return new OpRegistry(Collections.unmodifiableMap(map), List.of());
+    return new OpRegistry(Collections.unmodifiableMap(map), Map.of(), List.of());
+  }
+
+  private static IllegalArgumentException twice(String name) {
+    return new IllegalArgumentException("op " + name + " is registered twice");
   }
 
   /** These ops and {@code more}, with the same fusions; two of one name are an error. */
   public OpRegistry with(Collection<Op> more) {
     List<Op> all = new ArrayList<>(ops.values());
     all.addAll(more);
-    return of(all).withFusions(fusions);
+    return of(all).withFamilies(List.copyOf(Set.copyOf(families.values()))).withFusions(fusions);
+  }
+
+  /** These ops and those of {@code more} families, which are loaded when asked for. */
+  public OpRegistry withFamilies(List<OpFamily> more) {
+    Map<String, OpFamily> all = new TreeMap<>(families);
+    for (OpFamily family : more) {
+      for (String name : family.names()) {
+        if (ops.containsKey(name) || all.put(name, family) != null) {
+          throw twice(name);
+        }
+      }
+    }
+    return new OpRegistry(ops, Collections.unmodifiableMap(all), fusions);
   }
 
   /** The same ops, of which these groups can be run as one; the first that matches is taken. */
   public OpRegistry withFusions(List<Fusion> patterns) {
-    return new OpRegistry(ops, List.copyOf(patterns));
+    return new OpRegistry(ops, families, List.copyOf(patterns));
   }
 
   /** The groups of ops that can be run as one. */
@@ -51,20 +74,35 @@ public final class OpRegistry {
     return fusions;
   }
 
-  /** All ops, ordered by name. */
+  /** All ops, ordered by name; loads every family. */
   public Collection<Op> all() {
-    return ops.values();
+    Map<String, Op> all = new TreeMap<>(ops);
+    for (OpFamily family : Set.copyOf(families.values())) {
+      family.ops().get().forEach(op -> all.put(op.name(), op));
+    }
+    return Collections.unmodifiableCollection(all.values());
   }
 
   /** The op with this name, or null. */
   public Op find(String name) {
-    return ops.get(name);
+    Op op = ops.get(name);
+    OpFamily family = op == null ? families.get(name) : null;
+    if (family != null) {
+      for (Op member : family.ops().get()) {
+        if (member.name().equals(name)) {
+          return member;
+        }
+      }
+    }
+    return op;
   }
 
   /** The op with this name, wanted by node {@code node}. */
   public Op get(String name, String node) {
-    Op op = ops.get(name);
+    Op op = find(name);
     if (op == null) {
+      Set<String> names = new TreeSet<>(ops.keySet());
+      names.addAll(families.keySet());
       throw new MillraceException(
           Code.NOT_FOUND,
           "No op '"
@@ -72,7 +110,7 @@ public final class OpRegistry {
               + "' in the registry (node '"
               + node
               + "')."
-              + Closest.hint(name, ops.keySet())
+              + Closest.hint(name, names)
               + " Ops from other jars must be on the class path of every task.");
     }
     return op;

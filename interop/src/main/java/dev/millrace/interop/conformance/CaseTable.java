@@ -78,6 +78,8 @@ public abstract class CaseTable {
         new ListCases(),
         new GradientCases(),
         new TextCases(),
+        new StringCases(),
+        new LookupCases(),
         new FileCases());
   }
 

@@ -39,6 +39,17 @@ public final class VariantCases extends CaseTable {
   private static final Set<String> UNSOUND =
       Set.of(
           "SplitV Tlen int8",
+          "UnicodeDecodeWithOffsets Tsplits int32",
+          // Kernels for tables are of pairs of types, and not all pairs.
+          "HashTable key_dtype int32",
+          "HashTableV2 key_dtype int32",
+          "MutableHashTable value_dtype bool",
+          "MutableHashTableV2 value_dtype bool",
+          "MutableHashTableOfTensors value_dtype bool",
+          "MutableHashTableOfTensorsV2 value_dtype bool",
+          "MutableDenseHashTableV2 value_dtype bool",
+          "AnonymousMutableHashTable value_dtype string",
+          "AnonymousMutableHashTableOfTensors value_dtype string",
           "ArgMax Tidx int16",
           "Round T int32",
           "Round T int64",

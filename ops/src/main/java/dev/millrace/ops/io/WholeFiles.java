@@ -46,7 +46,7 @@ public final class WholeFiles {
   }
 
   /** All that is in the file of this name. */
-  static byte[] contents(String name) {
+  public static byte[] contents(String name) {
     Path file = FileNames.path(name);
     try {
       return Files.readAllBytes(file);

@@ -1,0 +1,22 @@
+package dev.millrace.ops.text;
+
+import dev.millrace.graph.op.Op;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The ops of this package. */
+public final class TextOps {
+  public static final List<Op> ALL =
+      Stream.of(
+              HashBuckets.ALL,
+              Base64Text.ALL,
+              Letters.ALL,
+              SplitText.ALL,
+              JoinedText.ALL,
+              Unicode.ALL,
+              List.of(AsString.OP, Substr.OP, StringFormat.OP))
+          .flatMap(List::stream)
+          .toList();
+
+  private TextOps() {}
+}
