@@ -559,13 +559,13 @@ public final class Link implements Outlet {
       if (beatWaits.compareAndSet(false, true)) {
         sendBeat(BEAT);
       } else {
-        outbox.callWriter();
+        outbox.flushApart();
       }
     }
   }
 
   private void sendBeat(int kind) {
-    outbox.sendLater(
+    outbox.sendApart(
         o -> {
           beatWaits.set(false);
           o.putByte(kind);

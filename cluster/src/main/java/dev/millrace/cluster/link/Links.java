@@ -4,6 +4,8 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import java.io.EOFException;
 import java.io.IOException;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
@@ -18,6 +20,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -96,6 +99,7 @@ public final class Links implements AutoCloseable {
   private final Map<String, Link> byTask = new ConcurrentHashMap<>();
   private final List<Link> all = new CopyOnWriteArrayList<>();
   private long lastTickNanos = System.nanoTime();
+  private long collectionMillis;
 
   /** When this process was last found to have been held up, or when it began. */
   private volatile long heldUpNanos = lastTickNanos;
@@ -431,8 +435,12 @@ public final class Links implements AutoCloseable {
     long since = now - lastTickNanos;
     lastTickNanos = now;
     boolean heldUp = since > TICK_NANOS + 1_000_000_000L;
+    if (!heldUp) {
+      collectionMillis = collectionMillisSoFar();
+    }
     if (heldUp) {
       heldUpNanos = now;
+      sayHeldUp(since);
     }
     for (Link l : all) {
       watch(l, heldUp);
@@ -449,6 +457,28 @@ public final class Links implements AutoCloseable {
     invited.values().removeIf(i -> now - i.sinceNanos > HANDSHAKE_NANOS);
   }
 
+  /** Others may have given this process up meanwhile: whoever reads their log looks here. */
+  private void sayHeldUp(long nanos) {
+    long before = collectionMillis;
+    collectionMillis = collectionMillisSoFar();
+    LOG.warn(
+        "This process stood still for {} s, of which garbage collections took {} s. Others give it"
+            + " up after {} s.",
+        seconds(nanos / 1_000_000),
+        seconds(collectionMillis - before),
+        seconds(SILENCE.toMillis()));
+  }
+
+  private static String seconds(long millis) {
+    return String.format(Locale.ROOT, "%.1f", millis / 1e3);
+  }
+
+  private static long collectionMillisSoFar() {
+    return ManagementFactory.getGarbageCollectorMXBeans().stream()
+        .mapToLong(GarbageCollectorMXBean::getCollectionTime)
+        .sum();
+  }
+
   /** What goes wrong with one link is not the others'. */
   private static void watch(Link l, boolean heldUp) {
     try {
@@ -463,7 +493,7 @@ public final class Links implements AutoCloseable {
             new MillraceException(
                 Code.UNAVAILABLE,
                 String.format(
-                    java.util.Locale.ROOT,
+                    Locale.ROOT,
                     "%s has given no sign of life for %.1f s: its process is stopped, its host or"
                         + " the network is down.",
                     l.peer(),

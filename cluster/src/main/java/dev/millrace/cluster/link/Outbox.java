@@ -76,6 +76,20 @@ final class Outbox {
     }
   }
 
+  /**
+   * Sends what must go out also when the pool is busy or has no threads left: on a virtual thread,
+   * which waits for nothing but the peer.
+   */
+  void sendApart(Frame f) {
+    add(f);
+    flushApart();
+  }
+
+  /** Has what waits written, whatever the pool does. */
+  void flushApart() {
+    Thread.startVirtualThread(this::flush);
+  }
+
   private void add(Frame f) {
     queue.add(f);
     if (closed) {

@@ -456,6 +456,23 @@ class LinkTest {
     assertEquals(5, r.getFirst().elements());
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aProcessOutOfThreadsStillGivesSignsOfLife(boolean withinHost) throws Exception {
+    Link link = connect(withinHost);
+    there.linked.get(20, TimeUnit.SECONDS);
+    theirThreads.exhaust(true);
+    // By then what was under way has come.
+    long later = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
+    eventually(
+        () -> {
+          long now = System.nanoTime();
+          assertTrue(now - link.silenceNanos() > later, "nothing has come");
+          return null;
+        });
+    assertNull(link.loss());
+  }
+
   @Test
   void whatIsDoneAgainAndAgainSurvivesAnything() throws Exception {
     connect(false);
