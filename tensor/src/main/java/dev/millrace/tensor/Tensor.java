@@ -84,23 +84,34 @@ public final class Tensor implements AutoCloseable {
     return new Tensor(dtype, shape, buffer, null);
   }
 
-  /** A tensor of heap objects: byte arrays for strings, handles for resources. */
+  /**
+   * A tensor of heap objects: byte arrays for strings, handles for resources. One of variants takes
+   * over a count of each {@link VariantValue} and has one counted reference itself.
+   */
   public static Tensor ofObjects(DType dtype, Shape shape, Object[] elements) {
     if (dtype.isPlain() || elements.length != shape.elements()) {
       throw new IllegalArgumentException(
           dtype + shape.toString() + " from " + elements.length + " objects");
     }
-    return new Tensor(dtype, shape, null, elements);
+    Buffer counter =
+        dtype == DType.VARIANT
+            ? Buffer.over(MemorySegment.NULL, b -> VariantValue.releaseAll(elements))
+            : null;
+    return new Tensor(dtype, shape, counter, elements);
   }
 
-  /**
-   * A tensor of heap objects that hold memory of their own, with one counted reference; {@code
-   * whenUnused} gives that memory back when the last reference is released.
-   */
-  public static Tensor ofObjects(DType dtype, Shape shape, Object[] elements, Runnable whenUnused) {
-    Tensor plain = ofObjects(dtype, shape, elements);
-    Buffer counter = Buffer.over(MemorySegment.NULL, b -> whenUnused.run());
-    return new Tensor(dtype, plain.shape, counter, elements);
+  /** Copies {@code count} elements from one array of objects to another, strided. */
+  public static void copyObjects(
+      Object[] from,
+      long start,
+      long stride,
+      Object[] to,
+      long toStart,
+      long toStride,
+      long count) {
+    for (long i = 0; i < count; i++) {
+      VariantValue.copy(from, (int) (start + i * stride), to, (int) (toStart + i * toStride));
+    }
   }
 
   /** The same tensor as one the caller owns. Takes over the caller's counted reference. */
@@ -353,8 +364,10 @@ public final class Tensor implements AutoCloseable {
   /** A tensor with the same contents in memory of its own, with one counted reference. */
   public Tensor copyCounted() {
     if (objects != null) {
-      retain();
-      return new Tensor(dtype, shape, buffer, buffer == null ? objects.clone() : objects);
+      Tensor t = ofObjects(dtype, shape, new Object[objects.length]);
+      copyObjects(objects, 0, 1, t.objects, 0, 1, objects.length);
+      Reference.reachabilityFence(this);
+      return t;
     }
     Tensor t = allocateCounted(dtype, shape);
     MemorySegment.copy(data, 0, t.data, 0, data.byteSize());

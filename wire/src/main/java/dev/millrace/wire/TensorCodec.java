@@ -3,23 +3,32 @@ package dev.millrace.wire;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.sun.management.OperatingSystemMXBean;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.Resources;
 import dev.millrace.proto.DataType;
 import dev.millrace.proto.ResourceHandleProto;
 import dev.millrace.proto.TensorProto;
 import dev.millrace.proto.TensorShapeProto;
+import dev.millrace.proto.VariantTensorDataProto;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VariantValue;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /** Tensors and shapes as protobuf messages, by TensorFlow's rules. */
 public final class TensorCodec {
   /** No tensor of a message may be larger than a message can be. */
   private static final long MAX_BYTES = Integer.MAX_VALUE;
+
+  /** No program nests lists so deep; a damaged message may. */
+  private static final int MAX_DEPTH = 32;
 
   private TensorCodec() {}
 
@@ -124,11 +133,21 @@ public final class TensorCodec {
       case null -> new byte[0];
       case byte[] b -> b;
       case Resources.Handle h -> encode(h).toByteArray();
+      case VariantValue v -> encode(v).toByteArray();
       default ->
           throw MillraceException.invalid(
               "A %s element of class %s cannot be sent to another process.",
               t.dtype(), o.getClass().getSimpleName());
     };
+  }
+
+  private static VariantTensorDataProto encode(VariantValue v) {
+    VariantTensorDataProto.Builder b =
+        VariantTensorDataProto.newBuilder()
+            .setTypeName(v.typeName())
+            .setMetadata(ByteString.copyFrom(v.metadata()));
+    v.tensors().forEach(t -> b.addTensors(encode(t)));
+    return b.build();
   }
 
   private static ResourceHandleProto encode(Resources.Handle h) {
@@ -149,6 +168,10 @@ public final class TensorCodec {
 
   /** Like {@link #decode}, with one counted reference. */
   public static Tensor decodeCounted(TensorProto p) {
+    return decodeCounted(p, 0);
+  }
+
+  private static Tensor decodeCounted(TensorProto p, int depth) {
     DType type = DType.of(p.getDtypeValue());
     Shape shape = decode(p.getTensorShape());
     if (!shape.isKnown()) {
@@ -156,7 +179,7 @@ public final class TensorCodec {
     }
     ByteString content = p.getTensorContent();
     if (!type.isPlain()) {
-      return decodeObjects(p, type, shape);
+      return decodeObjects(p, type, shape, depth);
     }
     long bytes;
     try {
@@ -176,15 +199,22 @@ public final class TensorCodec {
     }
     int given = valueCount(p, type);
     // One value may stand for a whole large tensor, but not for more than memory can hold.
-    if (bytes > MAX_BYTES && given < shape.elements()) {
+    if (bytes > MAX_BYTES && given < shape.elements() && bytes > memory()) {
       throw MillraceException.invalid(
-          "A %s tensor of shape %s (%d bytes) is given by only %d values; more than 2 GiB must be"
-              + " given in full.",
+          "A %s tensor of shape %s (%d bytes) is given by only %d values; more than half of this"
+              + " machine's memory must be given in full.",
           type, shape, bytes, given);
     }
     Tensor t = Tensor.allocateCounted(type, shape);
     fill(p, t, given);
     return t;
+  }
+
+  /** How large a tensor that is given by fewer values may be. */
+  private static long memory() {
+    return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean machine
+        ? machine.getTotalMemorySize() / 2
+        : MAX_BYTES;
   }
 
   private static int valueCount(TensorProto p, DType type) {
@@ -259,7 +289,7 @@ public final class TensorCodec {
     }
   }
 
-  private static Tensor decodeObjects(TensorProto p, DType type, Shape shape) {
+  private static Tensor decodeObjects(TensorProto p, DType type, Shape shape, int depth) {
     ByteString content = p.getTensorContent();
     int given = type == DType.STRING ? p.getStringValCount() : p.getResourceHandleValCount();
     long most = content.isEmpty() ? Math.max(given, 1L << 24) : content.size();
@@ -269,27 +299,82 @@ public final class TensorCodec {
           type, shape, given, content.size());
     }
     Object[] elements = new Object[(int) shape.elements()];
+    if (type == DType.VARIANT) {
+      return decodeVariants(p, shape, elements, depth);
+    }
     if (!content.isEmpty()) {
-      unframe(content, type, elements);
+      byte[][] parts = unframe(content, type, elements.length);
+      for (int i = 0; i < parts.length; i++) {
+        elements[i] = type == DType.RESOURCE ? decodeHandle(parts[i]) : parts[i];
+      }
     } else {
       for (int i = 0; i < elements.length; i++) {
         int k = Math.min(i, given - 1);
         if (type == DType.STRING) {
           elements[i] = given == 0 ? new byte[0] : p.getStringVal(k).toByteArray();
-        } else if (type == DType.RESOURCE) {
-          elements[i] = given == 0 ? null : decode(p.getResourceHandleVal(k));
         } else {
-          elements[i] = i < p.getVariantValCount() ? p.getVariantVal(i).toByteArray() : new byte[0];
+          elements[i] = given == 0 ? null : decode(p.getResourceHandleVal(k));
         }
       }
     }
     return Tensor.ofObjects(type, shape, elements);
   }
 
-  private static void unframe(ByteString content, DType type, Object[] elements) {
+  /** Variants may hold tensors that are variants, and so on. */
+  private static Tensor decodeVariants(TensorProto p, Shape shape, Object[] elements, int depth) {
+    if (depth > MAX_DEPTH) {
+      throw MillraceException.invalid("Variants are nested more than %d deep.", MAX_DEPTH);
+    }
+    Tensor out = Tensor.ofObjects(DType.VARIANT, shape, elements);
+    try {
+      ByteString content = p.getTensorContent();
+      if (!content.isEmpty()) {
+        byte[][] parts = unframe(content, DType.VARIANT, elements.length);
+        for (int i = 0; i < parts.length; i++) {
+          elements[i] = decode(VariantTensorDataProto.parseFrom(parts[i]), depth);
+        }
+      } else {
+        for (int i = 0; i < Math.min(elements.length, p.getVariantValCount()); i++) {
+          elements[i] = decode(p.getVariantVal(i), depth);
+        }
+      }
+      return out;
+    } catch (InvalidProtocolBufferException e) {
+      out.release();
+      throw MillraceException.invalid("A variant is malformed: %s", e.getMessage());
+    } catch (RuntimeException e) {
+      out.release();
+      throw e;
+    }
+  }
+
+  private static VariantValue decode(VariantTensorDataProto v, int depth) {
+    if (v.getTypeName().isEmpty()) {
+      return null;
+    }
+    List<Tensor> tensors = new ArrayList<>();
+    try {
+      v.getTensorsList().forEach(t -> tensors.add(decodeCounted(t, depth + 1)));
+    } catch (RuntimeException e) {
+      tensors.forEach(Tensor::release);
+      throw e;
+    }
+    return new VariantValue.Encoded(v.getTypeName(), v.getMetadata().toByteArray(), tensors);
+  }
+
+  private static Resources.Handle decodeHandle(byte[] bytes) {
+    try {
+      return decode(ResourceHandleProto.parseFrom(bytes));
+    } catch (InvalidProtocolBufferException e) {
+      throw MillraceException.invalid("A resource handle is malformed: %s", e.getMessage());
+    }
+  }
+
+  private static byte[][] unframe(ByteString content, DType type, int count) {
     try {
       com.google.protobuf.CodedInputStream in = content.newCodedInput();
-      int[] lengths = new int[elements.length];
+      byte[][] parts = new byte[count][];
+      int[] lengths = new int[count];
       for (int i = 0; i < lengths.length; i++) {
         lengths[i] = in.readUInt32();
       }
@@ -297,16 +382,16 @@ public final class TensorCodec {
         if (lengths[i] < 0) {
           throw new IOException("a negative length");
         }
-        byte[] bytes = in.readRawBytes(lengths[i]);
-        elements[i] = type == DType.RESOURCE ? decode(ResourceHandleProto.parseFrom(bytes)) : bytes;
+        parts[i] = in.readRawBytes(lengths[i]);
       }
       if (!in.isAtEnd()) {
         throw new IOException("bytes left over");
       }
+      return parts;
     } catch (IOException e) {
       throw MillraceException.invalid(
           "The content of a %s tensor with %d elements (%d bytes) is malformed: %s.",
-          type, elements.length, content.size(), e.getMessage());
+          type, count, content.size(), e.getMessage());
     }
   }
 

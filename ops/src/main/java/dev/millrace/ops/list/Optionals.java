@@ -5,9 +5,9 @@ import dev.millrace.graph.op.Gradient;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
-import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VariantValue;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,11 +16,40 @@ import java.util.List;
  * them to its gradient: there is none where the other branch was taken.
  */
 public final class Optionals {
+  private static final String TYPE_NAME = "tensorflow::data::Optional";
+
   private static final Gradient NONE =
       Gradient.undefined("it is a part of gradients of branches, and has none itself");
 
   /** Some tensors, or none. */
-  private record Value(List<Tensor> components) {}
+  static final class Value extends VariantValue {
+    private final List<Tensor> components;
+
+    /** Takes over one counted reference of each. */
+    Value(List<Tensor> components) {
+      this.components = components;
+    }
+
+    @Override
+    public String typeName() {
+      return TYPE_NAME;
+    }
+
+    @Override
+    public byte[] metadata() {
+      return new byte[] {(byte) (components.isEmpty() ? 0 : 1)};
+    }
+
+    @Override
+    public List<Tensor> tensors() {
+      return components;
+    }
+
+    @Override
+    protected void free() {
+      components.forEach(Tensor::release);
+    }
+  }
 
   static final Op FROM_VALUE =
       Op.define("OptionalFromValue")
@@ -95,18 +124,26 @@ public final class Optionals {
    * none are a missing value.
    */
   public static Tensor of(List<Tensor> held) {
-    return Tensor.ofObjects(
-        DType.VARIANT,
-        Shape.scalar(),
-        new Object[] {new Value(held)},
-        () -> held.forEach(Tensor::release));
+    return VariantValue.tensor(new Value(held));
   }
 
   private static Value value(KernelContext c) {
     Tensor t = c.input(0);
-    if (t.elements() == 1 && t.objects()[0] instanceof Value v) {
-      return v;
+    Value v = t.elements() == 1 ? at(t.objects(), 0) : null;
+    if (v == null) {
+      throw MillraceException.invalid("Input is not an Optional: it is %s.", t.dtype());
     }
-    throw MillraceException.invalid("Input is not an Optional: it is %s.", t.dtype());
+    return v;
+  }
+
+  /** Element {@code i} of a variant tensor if it is an optional, decoded where that is due. */
+  static Value at(Object[] values, int i) {
+    synchronized (values) {
+      if (values[i] instanceof VariantValue.Encoded e && e.typeName().equals(TYPE_NAME)) {
+        values[i] = new Value(e.tensors().stream().map(Tensor::retain).toList());
+        e.release();
+      }
+      return values[i] instanceof Value v ? v : null;
+    }
   }
 }

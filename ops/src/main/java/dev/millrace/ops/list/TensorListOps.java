@@ -167,7 +167,16 @@ final class TensorListOps {
                   }
                   int[] all = new int[list.elements.size()];
                   java.util.Arrays.setAll(all, i -> i);
-                  join(c, list, all, shape(c, 1));
+                  Shape element = list.commonOf(all, shape(c, 1));
+                  if (!element.isKnown()) {
+                    throw MillraceException.invalid(
+                        "Tried to stack %s non-fully-defined element_shape: %s",
+                        all.length == 0
+                            ? "elements of an empty list with"
+                            : "list which only contains uninitialized tensors and has a",
+                        element.hasRank() ? element : "<unknown>");
+                  }
+                  join(c, list, all, element);
                 };
               })
           .gradient(ListGradients::ofStack)
@@ -185,7 +194,19 @@ final class TensorListOps {
                 Shape indices = c.inputOfRank(1, 1);
                 return List.of(s.hasRank() ? Shape.of(indices.dim(0)).concat(s) : Shape.unknown());
               })
-          .kernel(c -> join(c, TensorList.at(c, 0, type(c)), c.input(1).toInts(), shape(c, 2)))
+          .kernel(
+              c -> {
+                TensorList list = TensorList.at(c, 0, type(c));
+                int[] indices = c.input(1).toInts();
+                Shape element = list.commonOf(indices, shape(c, 2));
+                if (!element.isKnown()) {
+                  throw MillraceException.invalid(
+                      "Tried to gather %s from a list with non-fully-defined element_shape: %s",
+                      indices.length == 0 ? "0-elements" : "uninitialized tensors",
+                      element.hasRank() ? element : "<unknown>");
+                }
+                join(c, list, indices, element);
+              })
           .gradient(ListGradients::ofGather)
           .build();
 
@@ -199,9 +220,13 @@ final class TensorListOps {
           .shape(Shapes.scalar())
           .kernel(
               c -> {
+                int n = c.input(3).intValue();
+                if (n < -1) {
+                  throw MillraceException.invalid(
+                      "TensorListScatter expects num_elements >= -1, found: %d", n);
+                }
                 TensorList list = new TensorList(type(c), shape(c, 2), -1);
                 c.output(0, list.tensor());
-                int n = c.input(3).intValue();
                 list.resize(Math.max(n, 0));
                 scatter(list, c.input(0), c.input(1), n < 0);
               })
@@ -321,15 +346,26 @@ final class TensorListOps {
   }
 
   private static void scatter(TensorList list, Tensor values, Tensor indices, boolean grows) {
-    if (indices.shape().rank() != 1
-        || values.shape().rank() < 1
-        || values.shape().dim(0) != indices.elements()) {
+    if (indices.shape().rank() != 1 || values.shape().rank() < 1) {
       throw MillraceException.invalid(
-          "Expected len(indices) == tensor.shape[0], but saw: %s vs. %s",
+          "Expected a vector of indices and a tensor that is at least a vector, but saw: %s and %s",
           indices.shape(), values.shape());
+    }
+    if (values.shape().dim(0) != indices.elements()) {
+      throw MillraceException.invalid(
+          "Invalid number of rows in input tensor. Expected: %d Actual: %d",
+          indices.elements(), values.shape().dim(0));
     }
     for (int i = 0; i < indices.elements(); i++) {
       int at = (int) indices.longAt(i);
+      if (at < 0) {
+        throw MillraceException.invalid("Indices in TensorListScatter must all be non-negative.");
+      }
+      if (!grows && at >= list.elements.size()) {
+        throw MillraceException.invalid(
+            "TensorListScatter: Trying to scatter at index %d in list with size %d",
+            at, list.elements.size());
+      }
       if (grows && at >= list.elements.size()) {
         list.resize(at + 1);
       }
@@ -337,24 +373,12 @@ final class TensorListOps {
     }
   }
 
-  private static void join(KernelContext c, TensorList list, int[] indices, Shape given) {
-    Shape element = list.common(given);
-    if (!element.isKnown()) {
-      throw MillraceException.invalid(
-          "Tried to stack elements of a list of %d elements with non-fully-defined element_shape:"
-              + " %s",
-          list.elements.size(), element);
-    }
+  private static void join(KernelContext c, TensorList list, int[] indices, Shape element) {
     Tensor out = c.allocate(0, Shape.of(indices.length).concat(element));
     long length = element.elements();
     for (int i = 0; i < indices.length; i++) {
       Tensor t = list.get(indices[i], element);
       try {
-        if (!t.shape().equals(element)) {
-          throw MillraceException.invalid(
-              "Tried to stack list which only contains shape %s with an element of shape %s.",
-              element, t.shape());
-        }
         StridedCopy.copyRun(t, 0, out, i * length, length);
       } finally {
         t.release();

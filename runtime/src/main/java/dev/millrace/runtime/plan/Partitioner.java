@@ -1,9 +1,6 @@
 package dev.millrace.runtime.plan;
 
-import dev.millrace.base.Code;
-import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
-import dev.millrace.graph.DeviceSpec;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -246,23 +243,12 @@ public final class Partitioner {
     return here;
   }
 
-  private static String taskOf(String device) {
-    return DeviceSpec.parse(device).taskName();
-  }
-
   /**
    * Adds a Send of {@code source} where it is, for when {@code before} have run, and the matching
    * Recv on {@code device}.
    */
   private Node cut(Output source, int frame, String device, List<Node> before) {
     Node from = source.node();
-    if (source.dtype() == DType.VARIANT && !taskOf(from.device()).equals(taskOf(device))) {
-      throw new MillraceException(
-          Code.UNIMPLEMENTED,
-          "'%s' on %s is a list or another variant that is read on %s; variants cannot leave their"
-                  .formatted(source.name(), from.device(), device)
-              + " task. Put both on one.");
-    }
     List<Node> eachRound = List.of();
     if (frame != 0) {
       // The sender's side must have rounds too, even if all it reads is the same in each.

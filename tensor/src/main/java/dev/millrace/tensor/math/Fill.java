@@ -3,7 +3,6 @@ package dev.millrace.tensor.math;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
-import java.util.Arrays;
 
 /** Whole tensors of one value, and whole tensors of another's. */
 public final class Fill {
@@ -15,7 +14,7 @@ public final class Fill {
   /** Sets every element to the only one of {@code value}, which has the same type. */
   public static void with(Tensor value, Tensor out) {
     if (!out.dtype().isPlain()) {
-      Arrays.fill(out.objects(), value.objects()[0]);
+      Tensor.copyObjects(value.objects(), 0, 0, out.objects(), 0, 1, out.elements());
       return;
     }
     LaneType lane = LaneType.ofBytes(out.dtype().bytes());
@@ -45,14 +44,14 @@ public final class Fill {
       long bytes = x.dtype().bytes();
       MemorySegment.copy(x.data(), i * bytes, out.data(), j * bytes, bytes);
     } else {
-      out.objects()[Math.toIntExact(j)] = x.objects()[Math.toIntExact(i)];
+      Tensor.copyObjects(x.objects(), i, 1, out.objects(), j, 1, 1);
     }
   }
 
   /** Makes {@code out} equal to {@code x}, which has the same type and number of elements. */
   public static void copy(Tensor x, Tensor out) {
     if (!x.dtype().isPlain()) {
-      System.arraycopy(x.objects(), 0, out.objects(), 0, x.objects().length);
+      Tensor.copyObjects(x.objects(), 0, 1, out.objects(), 0, 1, x.objects().length);
       return;
     }
     MemorySegment from = x.data();

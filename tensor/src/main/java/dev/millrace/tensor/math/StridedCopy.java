@@ -103,12 +103,7 @@ public final class StridedCopy {
       long b = from.dtype().bytes();
       MemorySegment.copy(from.data(), fromStart * b, to.data(), toStart * b, count * b);
     } else {
-      System.arraycopy(
-          from.objects(),
-          Math.toIntExact(fromStart),
-          to.objects(),
-          Math.toIntExact(toStart),
-          Math.toIntExact(count));
+      Tensor.copyObjects(from.objects(), fromStart, 1, to.objects(), toStart, 1, count);
     }
   }
 
@@ -275,11 +270,7 @@ public final class StridedCopy {
   }
 
   private void objects(long n, long s, long ss, long d, long ds) {
-    Object[] a = from.objects();
-    Object[] b = to.objects();
-    for (long i = 0; i < n; i++) {
-      b[(int) (d + i * ds)] = a[(int) (s + i * ss)];
-    }
+    Tensor.copyObjects(from.objects(), s, ss, to.objects(), d, ds, n);
   }
 
   private static void bytes(
