@@ -70,6 +70,24 @@ class TutorialTest {
   }
 
   @Test
+  void effectsComeInOrderAndFunctionsStayWhereTheyAreCalled() {
+    LoopbackCluster cluster = cluster(LoopbackCluster.of("local", 2));
+    serve(cluster, "local", 2);
+    assertEquals(
+        List.of(
+            "after_updates [[2.0, 20.0], [21.0, 210.0]]",
+            "in_a_branch [3.0, -1.0, 5.0]",
+            "branch_in_a_loop [5.0, 7.0]",
+            "loop_in_a_function_in_a_loop [64.0]",
+            "gradient_of_rows [[3.0, 0.0, 3.0]]",
+            "result_beside_a_variable [[18.0, 12.0]]",
+            "assertion_in_a_function [1.0, 2.0]",
+            "reader_follows_a_resource [5.0]",
+            "list_over_tasks [[1.0, 2.0, 3.0]]"),
+        run("order", cluster.target("local", 0)));
+  }
+
+  @Test
   void aClientBringsTheCluster() {
     LoopbackCluster one = cluster(LoopbackCluster.of("local", 1));
     LoopbackCluster two = cluster(LoopbackCluster.of("local", 1));

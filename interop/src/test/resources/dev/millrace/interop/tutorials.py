@@ -156,6 +156,108 @@ def functions(target):
     print("trains %s" % (together[4] < 0.8 * together[0]))
 
 
+def order(target):
+    """What is read after an update, and where a function's parts run."""
+    near, far = "/job:local/task:0", "/job:local/task:1"
+    config = tf.ConfigProto(operation_timeout_in_ms=30000)
+
+    def run(build, v2=True):
+        (tf.enable_control_flow_v2 if v2 else tf.disable_control_flow_v2)()
+        with tf.Graph().as_default(), tf.device(near), tf.Session(target, config=config) as sess:
+            fetch, feeds = build()
+            sess.run(tf.global_variables_initializer())
+            print("%s %s" % (build.__name__, [np.array(sess.run(fetch, f)).tolist() for f in feeds]))
+
+    def after_updates():
+        with tf.device(far):
+            v = tf.get_variable("a", initializer=1.0, use_resource=False)
+            grow = tf.assign_add(v, 1.0)
+        with tf.control_dependencies([grow.op]):
+            first = v.read_value()
+        with tf.control_dependencies([tf.assign(v, first * 10.0).op]):
+            return [first, v.read_value()], [{}, {}]
+
+    def in_a_branch():
+        with tf.device(far):
+            v = tf.get_variable("b", initializer=1.0, use_resource=False)
+        p = tf.placeholder(tf.bool, [])
+
+        def grown():
+            with tf.control_dependencies([tf.assign_add(v, 2.0).op]):
+                return v.read_value()
+
+        return tf.cond(p, grown, lambda: tf.constant(-1.0)), [{p: b} for b in (True, False, True)]
+
+    def branch_in_a_loop():
+        p = tf.placeholder(tf.bool, [])
+        loop = tf.while_loop(
+            lambda i, x: i < 4,
+            lambda i, x: (i + 1, tf.cond(p, lambda: x + 1.0, lambda: 7.0)),
+            [0, 1.0],
+        )
+        return loop[1], [{p: True}, {p: False}]
+
+    def loop_in_a_function_in_a_loop():
+        @tf.function
+        def squared(y):
+            return tf.while_loop(lambda j, z: j < 2, lambda j, z: (j + 1, z * 2.0), [0, y])[1]
+
+        return tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, squared(x)), [0, 1.0])[1], [{}]
+
+    def gradient_of_rows():
+        v = tf.get_variable("c", initializer=[1.0, 2.0, 3.0], use_resource=True)
+
+        @tf.function
+        def rows(y):
+            return y + tf.reduce_sum(v.sparse_read([0, 2]))
+
+        y = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, rows(x)), [0, 0.0])[1]
+        return tf.convert_to_tensor(tf.gradients(y, v)[0]), [{}]
+
+    def result_beside_a_variable():
+        v = tf.get_variable("d", initializer=3.0, use_resource=True)
+
+        @tf.function
+        def power(x):
+            return tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * v), [0, x])[1]
+
+        y = power(tf.constant(2.0))
+        return [y, tf.gradients(y, v)[0]], [{}]
+
+    def assertion_in_a_function():
+        x = tf.placeholder(tf.float32, [])
+
+        @tf.function
+        def checked(x):
+            with tf.control_dependencies([tf.debugging.Assert(x < 10.0, [x])]):
+                return tf.identity(x)
+
+        return checked(x), [{x: 1.0}, {x: 2.0}]
+
+    def reader_follows_a_resource():
+        with tf.device(far):
+            v = tf.get_variable("e", initializer=5.0, use_resource=True)
+        with tf.device(near):
+            return tf.raw_ops.ReadVariableOp(resource=v.handle, dtype=tf.float32), [{}]
+
+    def list_over_tasks():
+        made = tf.raw_ops.TensorListFromTensor(tensor=[1.0, 2.0], element_shape=tf.zeros([0], tf.int32))
+        with tf.device(far):
+            more = tf.raw_ops.TensorListPushBack(input_handle=made, tensor=3.0)
+        more = tf.identity(more)
+        return tf.raw_ops.TensorListStack(input_handle=more, element_shape=-1, element_dtype=tf.float32), [{}]
+
+    run(after_updates)
+    run(in_a_branch, v2=False)
+    run(branch_in_a_loop)
+    run(loop_in_a_function_in_a_loop)
+    run(gradient_of_rows)
+    run(result_beside_a_variable)
+    run(assertion_in_a_function, v2=False)
+    run(reader_follows_a_resource)
+    run(list_over_tasks)
+
+
 def propagation(target, other):
     """A cluster that only the client knows, of servers that were started one by one."""
     addresses = [t.replace("grpc://", "") for t in (target, other)]
