@@ -9,6 +9,7 @@ import java.util.List;
 /** Tensors given by coordinates and values, and sums of picked rows. */
 public final class SparseCases extends CaseTable {
   SparseCases() {
+    reorder();
     reshape();
     fillEmptyRows();
     for (String how : List.of("Sum", "Mean", "SqrtN")) {
@@ -20,6 +21,19 @@ public final class SparseCases extends CaseTable {
   /** Coordinates, {@code rank} to a value. */
   private static Tensor at(int rank, long... coordinates) {
     return Tensor.of(Shape.of(coordinates.length / rank, rank), coordinates);
+  }
+
+  private void reorder() {
+    Tensor some = at(2, 3, 2, 0, 1, 1, 3, 0, 0);
+    for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT32, DType.STRING, DType.BOOL)) {
+      op("SparseReorder", some, any(dtype, 4), longs(4, 5)).fixed(2);
+    }
+    op("SparseReorder", at(3, 1, 0, 1, 1, 0, 0, 0, 1, 1), floats(3), longs(2, 2, 2)).fixed(2);
+    op("SparseReorder", at(2), floats(0), longs(2, 2)).fixed(2).noGradient();
+    // What is outside the shape is put in order too.
+    op("SparseReorder", some, floats(4), longs(3, 5)).fixed(2);
+    op("SparseReorder", some, floats(3), longs(4, 5)).fails(Code.INVALID_ARGUMENT);
+    op("SparseReorder", longs(1, 2), floats(2), longs(4)).fails(Code.INVALID_ARGUMENT);
   }
 
   private void reshape() {

@@ -9,7 +9,11 @@ public final class SparseOps {
   public static final List<Op> ALL =
       Stream.of(
               SparseSegment.ALL,
-              List.of(SparseReshape.OP, SparseFillEmptyRows.OP, SparseFillEmptyRows.GRAD))
+              List.of(
+                  SparseReorder.OP,
+                  SparseReshape.OP,
+                  SparseFillEmptyRows.OP,
+                  SparseFillEmptyRows.GRAD))
           .flatMap(List::stream)
           .toList();
 
