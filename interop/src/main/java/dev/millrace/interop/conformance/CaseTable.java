@@ -80,6 +80,7 @@ public abstract class CaseTable {
         new TextCases(),
         new StringCases(),
         new LookupCases(),
+        new ParsingCases(),
         new FileCases());
   }
 

@@ -71,9 +71,17 @@ public final class VariantCases extends CaseTable {
           "DepthwiseConv2dNativeBackpropFilter",
           "AvgPoolGrad");
 
-  /** Ops that answer empty images with memory nobody has written, or in the shape of the images. */
+  /**
+   * Ops that answer empty images with memory nobody has written, or in the shape of the images; or
+   * miss features in a batch of no examples.
+   */
   private static final Set<String> NO_EMPTY =
-      Set.of("Conv2D", "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter");
+      Set.of(
+          "Conv2D",
+          "DepthwiseConv2dNative",
+          "DepthwiseConv2dNativeBackpropFilter",
+          "ParseSequenceExample",
+          "ParseSequenceExampleV2");
 
   /**
    * Ops that keep their whole numbers: they say how much there is to make, or are all the same so

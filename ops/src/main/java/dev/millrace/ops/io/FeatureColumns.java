@@ -101,8 +101,9 @@ final class FeatureColumns {
       long count = feature == null ? 0 : count(feature);
       if (feature == null && !variable) {
         if (absent.elements() == 0 && size > 0) {
-          throw failure(
-              e, key, "Feature (data type: " + type + ") is required but could not be" + " found.");
+          throw MillraceException.invalid(
+              "Name: %s, Feature: %s (data type: %s) is required but could not be found.",
+              name(e), key, type);
         }
         copy(absent, out, e * size, size);
         continue;
@@ -112,7 +113,7 @@ final class FeatureColumns {
             e,
             key,
             "Number of "
-                + type
+                + word(type)
                 + " values != expected. Values size: "
                 + count
                 + " but output shape: "
@@ -123,6 +124,34 @@ final class FeatureColumns {
       }
       for (long k = count; k < size; k++) {
         set(out, e * size + k, absent, 0);
+      }
+    }
+  }
+
+  /**
+   * Output {@code values} becomes all values of a feature, output {@code splits} where those of
+   * each example begin, and at last where they end; of a single example that goes without saying.
+   */
+  void ragged(int values, int splits, String key, DType type) {
+    long total = 0;
+    Tensor ends = c.allocate(splits, Shape.of(batched ? examples.size() + 1 : 0));
+    for (int e = 0; e < examples.size(); e++) {
+      Feature feature = find(e, key, type);
+      if (batched) {
+        ends.setLong(e, total);
+      }
+      total += feature == null ? 0 : count(feature);
+    }
+    if (batched) {
+      ends.setLong(examples.size(), total);
+    }
+    Tensor all = c.allocate(values, Shape.of(total));
+    long at = 0;
+    for (int e = 0; e < examples.size(); e++) {
+      Feature feature = find(e, key, type);
+      if (feature != null) {
+        put(feature, all, at);
+        at += count(feature);
       }
     }
   }
@@ -139,7 +168,7 @@ final class FeatureColumns {
             e,
             key,
             "Number of "
-                + type
+                + word(type)
                 + " values is not a multiple of stride length. Values size: "
                 + count
                 + " but output shape: "
@@ -153,13 +182,7 @@ final class FeatureColumns {
   /** Null if the example does not have it, or does not say of which type it is. */
   private Feature find(int example, String key, DType type) {
     Feature feature = examples.get(example).get(key);
-    DType found =
-        switch (feature == null ? Feature.KindCase.KIND_NOT_SET : feature.getKindCase()) {
-          case FLOAT_LIST -> DType.FLOAT;
-          case INT64_LIST -> DType.INT64;
-          case BYTES_LIST -> DType.STRING;
-          case KIND_NOT_SET -> null;
-        };
+    DType found = feature == null ? null : typeOf(feature);
     if (found != null && found != type) {
       throw failure(
           example,
@@ -169,7 +192,17 @@ final class FeatureColumns {
     return found == null ? null : feature;
   }
 
-  private static int count(Feature feature) {
+  /** The type of a feature's values; null if it does not say. */
+  static DType typeOf(Feature feature) {
+    return switch (feature.getKindCase()) {
+      case FLOAT_LIST -> DType.FLOAT;
+      case INT64_LIST -> DType.INT64;
+      case BYTES_LIST -> DType.STRING;
+      case KIND_NOT_SET -> null;
+    };
+  }
+
+  static int count(Feature feature) {
     return switch (feature.getKindCase()) {
       case FLOAT_LIST -> feature.getFloatList().getValueCount();
       case INT64_LIST -> feature.getInt64List().getValueCount();
@@ -177,7 +210,7 @@ final class FeatureColumns {
     };
   }
 
-  private static void put(Feature feature, Tensor out, long at) {
+  static void put(Feature feature, Tensor out, long at) {
     int n = count(feature);
     for (int k = 0; k < n; k++) {
       switch (feature.getKindCase()) {
@@ -205,7 +238,22 @@ final class FeatureColumns {
   }
 
   private MillraceException failure(int example, String key, String what) {
-    String name = names == null || names.elements() == 0 ? "<unknown>" : names.stringAt(example);
-    return MillraceException.invalid("Name: %s, Key: %s, Index: %d.  %s", name, key, example, what);
+    return MillraceException.invalid(
+        "Name: %s, Key: %s, Index: %d.  %s", name(example), key, example, what);
+  }
+
+  private String name(int example) {
+    return name(names, example);
+  }
+
+  /** What to call an example in messages. */
+  static String name(Tensor names, int example) {
+    boolean named = names != null && example < names.elements();
+    return named ? names.stringAt(example) : "<unknown>";
+  }
+
+  /** What the lists of an example call a type. */
+  static String word(DType type) {
+    return type == DType.STRING ? "bytes" : type.toString();
   }
 }

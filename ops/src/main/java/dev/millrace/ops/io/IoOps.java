@@ -16,9 +16,11 @@ public final class IoOps {
               RegexFullMatch.ALL,
               WholeFiles.ALL,
               ParseExample.ALL,
+              ParseSequenceExample.ALL,
               List.of(
                   StringJoin.OP,
                   DecodeRaw.OP,
+                  DecodeCsv.OP,
                   FilePattern.MATCHING_FILES,
                   VocabRemapping.OP,
                   RemappedMatrix.OP))
