@@ -120,7 +120,7 @@ public final class SegmentSum {
     Shape s = data.shape();
     if (ids.shape().rank() != 1 || s.rank() < 1 || s.dim(0) != ids.elements()) {
       throw MillraceException.invalid(
-          "segment_ids should be a vector with one id for each row of data; they are %s and %s.",
+          "segment_ids should be the same size as dimension 0 of input; they are %s and %s.",
           ids.shape(), s);
     }
     long n = 0;

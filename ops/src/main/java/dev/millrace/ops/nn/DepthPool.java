@@ -50,16 +50,24 @@ record DepthPool(long window) {
     return v.length == 4 ? v[axis] : 1;
   }
 
+  /** The shape of what is pooled, as far as it can be; the kernel complains of what cannot. */
+  static Shape shape(Node node, Shape images) {
+    long depth = images.dim(3);
+    long window = over(node, "ksize");
+    boolean whole = depth >= 0 && depth % window == 0;
+    return images.withDim(3, whole ? depth / window : Shape.UNKNOWN);
+  }
+
   Shape output(Shape images) {
     if (images.rank() != 4) {
       throw MillraceException.invalid("tensor_in must be 4-dimensional; it has shape %s", images);
     }
     long depth = images.dim(3);
-    if (depth % window != 0 && depth >= 0) {
+    if (depth % window != 0) {
       throw unimplemented(
           "Depthwise max pooling requires the depth window to evenly divide the input depth.");
     }
-    return images.withDim(3, depth < 0 ? Shape.UNKNOWN : depth / window);
+    return images.withDim(3, depth / window);
   }
 
   void max(KernelContext c) {

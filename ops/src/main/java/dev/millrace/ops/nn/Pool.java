@@ -167,7 +167,7 @@ public final class Pool {
     }
     Shape images = c.inputOfRank(0, 4);
     if (DepthPool.isMeantBy(c.node())) {
-      return List.of(DepthPool.of(c.node()).output(images));
+      return List.of(DepthPool.shape(c.node(), images));
     }
     ImageWindow w = ImageWindow.of(c.node());
     long[] size = size(c.node(), w);
