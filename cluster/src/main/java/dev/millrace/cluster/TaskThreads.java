@@ -8,6 +8,7 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The threads of a task, which wait far more often than they compute. A limited number are the
@@ -40,6 +41,8 @@ final class TaskThreads implements Executor, AutoCloseable {
             new SynchronousQueue<>(),
             Thread.ofPlatform().name(name, 0).daemon().factory(),
             (task, full) -> startVirtual(task));
+    // What carries virtual threads and wakes them is started now: when it is needed it may be late.
+    virtual.newThread(() -> LockSupport.parkNanos(1)).start();
   }
 
   @Override
