@@ -17,6 +17,7 @@ import dev.millrace.ops.math.MathOps;
 import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
 import dev.millrace.ops.random.RandomOps;
+import dev.millrace.ops.random.StatelessRandomV2;
 import dev.millrace.ops.sparse.SparseOps;
 import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.summary.SummaryOps;
@@ -75,6 +76,14 @@ public final class StandardOps {
               MutableHashTableOfTensorsV2 MutableHashTableV2
               """,
               () -> LookupOps.ALL),
+          OpFamily.of(
+              """
+              StatelessMultinomial StatelessRandomGetAlg StatelessRandomGetKeyCounter
+              StatelessRandomGetKeyCounterAlg StatelessRandomNormalV2 StatelessRandomUniformFullInt
+              StatelessRandomUniformFullIntV2 StatelessRandomUniformInt StatelessRandomUniformIntV2
+              StatelessRandomUniformV2 StatelessTruncatedNormalV2
+              """,
+              () -> StatelessRandomV2.ALL),
           OpFamily.of(
               """
               AsString DecodeBase64 EncodeBase64 ReduceJoin StringFormat StringLength StringLower

@@ -81,6 +81,7 @@ public abstract class CaseTable {
         new StringCases(),
         new LookupCases(),
         new ParsingCases(),
+        new StatelessCases(),
         new FileCases());
   }
 

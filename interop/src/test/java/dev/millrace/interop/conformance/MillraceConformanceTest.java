@@ -54,6 +54,7 @@ class MillraceConformanceTest {
   private static final Set<String> WITHOUT_EDGES =
       Set.of(
           "NoOp",
+          "StatelessRandomGetAlg",
           "CollectiveReduce",
           "CollectiveGather",
           "CollectiveBcastSend",
