@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import dev.millrace.base.MillraceException;
 import dev.millrace.proto.AttrValue;
 import dev.millrace.proto.DataType;
+import dev.millrace.proto.FunctionDef;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.NodeDef;
 import dev.millrace.proto.OpDef;
@@ -61,6 +62,12 @@ public final class GraphWriter {
    */
   public GraphWriter producer(int version) {
     graph.setVersions(VersionDef.newBuilder().setProducer(version));
+    return this;
+  }
+
+  /** Adds a function that nodes may call. */
+  public GraphWriter function(FunctionDef definition) {
+    graph.getLibraryBuilder().addFunction(definition);
     return this;
   }
 

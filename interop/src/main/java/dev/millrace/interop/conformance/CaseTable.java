@@ -82,7 +82,8 @@ public abstract class CaseTable {
         new LookupCases(),
         new ParsingCases(),
         new StatelessCases(),
-        new FileCases());
+        new FileCases(),
+        new DatasetCases());
   }
 
   /** Declares a case of {@code op}. */

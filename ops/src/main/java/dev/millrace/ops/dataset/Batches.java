@@ -1,6 +1,7 @@
 package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
@@ -15,11 +16,6 @@ import java.util.List;
 final class Batches {
   static final List<Op> ALL =
       List.of(
-          Dataset.giving(
-              Dataset.define("BatchDataset")
-                  .input("input_dataset: variant")
-                  .input("batch_size: int64"),
-              c -> new Batch(c, false)),
           Dataset.giving(
               Dataset.define("BatchDatasetV2")
                   .attr("parallel_copy: bool = false")
@@ -36,7 +32,6 @@ final class Batches {
                   .input("num_parallel_calls: int64")
                   .input("drop_remainder: bool"),
               c -> new Batch(c, Dataset.isTrue(c, 3))),
-          Dataset.giving(padded("PaddedBatchDataset"), c -> new Padded(c, false)),
           Dataset.giving(
               padded("PaddedBatchDatasetV2")
                   .attr("parallel_copy: bool = false")
@@ -240,8 +235,8 @@ final class Batches {
           if (dims.get(i)[d] < 0) {
             all[d] = Math.max(all[d], s.dim(d));
           } else if (s.dim(d) > all[d]) {
-            throw MillraceException.invalid(
-                "Attempted to pad to a smaller size than the input element.");
+            throw new MillraceException(
+                Code.DATA_LOSS, "Attempted to pad to a smaller size than the input element.");
           }
         }
       }

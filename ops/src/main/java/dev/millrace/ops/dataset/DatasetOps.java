@@ -16,6 +16,9 @@ public final class DatasetOps {
               Shuffle.ALL,
               Cache.ALL,
               List.of(Prefetch.OP),
+              FileRecords.ALL,
+              Windows.ALL,
+              Folded.ALL,
               Passing.ALL,
               Iterators.ALL)
           .flatMap(List::stream)

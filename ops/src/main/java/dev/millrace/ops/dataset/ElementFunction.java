@@ -5,6 +5,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Procedure;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,15 @@ final class ElementFunction {
     List<Tensor> captured = new ArrayList<>();
     for (int i = first; i < first + count; i++) {
       captured.add(owner.hold(c.input(i)));
+    }
+    return new ElementFunction(c.procedure(c.node().functionAttr(attr)), captured);
+  }
+
+  /** The same for a kernel that is done with it when its step is: it keeps nothing. */
+  static ElementFunction of(KernelContext c, String attr, int first, int count) {
+    List<Tensor> captured = new ArrayList<>();
+    for (int i = first; i < first + count; i++) {
+      captured.add(c.input(i));
     }
     return new ElementFunction(c.procedure(c.node().functionAttr(attr)), captured);
   }
@@ -57,9 +67,7 @@ final class ElementFunction {
   boolean test(Tensor[] element, Cancellation c, String what) {
     Tensor[] results = call(element, c);
     try {
-      if (results.length != 1
-          || results[0].dtype() != dev.millrace.tensor.DType.BOOL
-          || results[0].elements() != 1) {
+      if (results.length != 1 || results[0].dtype() != DType.BOOL || results[0].elements() != 1) {
         throw MillraceException.invalid("%s must return a scalar bool.", what);
       }
       return results[0].booleanAt(0);

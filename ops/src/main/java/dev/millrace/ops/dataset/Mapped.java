@@ -191,7 +191,7 @@ final class Mapped {
   }
 
   /** A function that says "out of range" ends the elements, unless as many are to come. */
-  private static Tensor[] resultOrEnd(MillraceException e, boolean keepsCount) {
+  static Tensor[] resultOrEnd(MillraceException e, boolean keepsCount) {
     if (!ElementFunction.isEnd(e)) {
       throw e;
     }

@@ -28,13 +28,6 @@ final class Shuffle extends Dataset {
                   .stateful(),
               c -> new Shuffle(c, seeds(c, 4), 1)),
           giving(
-              define("ShuffleDatasetV2")
-                  .input("input_dataset: variant")
-                  .input("buffer_size: int64")
-                  .input("seed_generator: resource")
-                  .stateful(),
-              c -> new Shuffle(c, seeds(c, 2), 1)),
-          giving(
               seeded("ShuffleAndRepeatDataset")
                   .attr("reshuffle_each_iteration: bool = true")
                   .input("count: int64"),
@@ -75,10 +68,7 @@ final class Shuffle extends Dataset {
                 ResourceHandles.at(c, handle).container(),
                 ResourceHandles.at(c, handle).name(),
                 SeedGenerator.class);
-    if (shared != null) {
-      return shared;
-    }
-    return handle == 2 ? new SeedGenerator(0, 0, true) : seeds(c);
+    return shared != null ? shared : seeds(c);
   }
 
   private final Dataset input;
@@ -110,13 +100,13 @@ final class Shuffle extends Dataset {
 
   @Override
   Elements elements(Iteration iteration) {
-    return new Shuffled(iteration, seeds.next());
+    return new Shuffled(iteration);
   }
 
   /** Draws from the elements of one round until they are gone, while those of the next come in. */
   private final class Shuffled extends Elements {
     private final Iteration iteration;
-    private final Philox.Cursor random;
+    private Philox.Cursor random = cursor();
     private Elements current;
     private long rounds;
 
@@ -127,19 +117,24 @@ final class Shuffle extends Dataset {
     private boolean over;
     private boolean anyInRound;
 
-    Shuffled(Iteration iteration, long[] seeds) {
+    Shuffled(Iteration iteration) {
       this.iteration = iteration;
-      random = Philox.ofSeeds(seeds[0], seeds[1]).cursor();
+    }
+
+    private Philox.Cursor cursor() {
+      long[] next = seeds.next();
+      return Philox.ofSeeds(next[0], next[1]).cursor();
     }
 
     @Override
     Tensor[] next(Cancellation c) {
       fill(c);
-      while (!parts.isEmpty() && parts.getFirst().isEmpty() && (parts.size() > 1 || over)) {
-        parts.removeFirst();
-      }
       if (held == 0) {
         return null;
+      }
+      while (parts.getFirst().isEmpty()) {
+        parts.removeFirst();
+        random = cursor();
       }
       List<Tensor[]> first = parts.getFirst();
       long drawn = Integer.toUnsignedLong(random.nextInt()) % first.size();

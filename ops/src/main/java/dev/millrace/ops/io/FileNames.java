@@ -8,7 +8,7 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 
 /** Names of files as they come in tensors. */
-final class FileNames {
+public final class FileNames {
   private FileNames() {}
 
   /** The path in input {@code i}, which must be a scalar. */
@@ -32,7 +32,7 @@ final class FileNames {
   }
 
   /** A path, or a URL of scheme {@code file}. */
-  static Path path(String name) {
+  public static Path path(String name) {
     int scheme = name.indexOf("://");
     if (scheme >= 0 && !name.startsWith("file://")) {
       throw new MillraceException(

@@ -67,7 +67,7 @@ public final class WholeFiles {
     }
   }
 
-  static MillraceException failure(String what, Path file, IOException e) {
+  public static MillraceException failure(String what, Path file, IOException e) {
     boolean missing = e instanceof NoSuchFileException;
     return new MillraceException(
         missing ? Code.NOT_FOUND : Code.UNKNOWN,
