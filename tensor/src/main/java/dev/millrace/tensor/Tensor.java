@@ -100,6 +100,16 @@ public final class Tensor implements AutoCloseable {
     return new Tensor(dtype, shape, counter, elements);
   }
 
+  /**
+   * A tensor of handles with one counted reference; {@code whenUnused} ends what they stand for
+   * when the last reference is released.
+   */
+  public static Tensor ofHandles(Shape shape, Object[] handles, Runnable whenUnused) {
+    Tensor plain = ofObjects(DType.RESOURCE, shape, handles);
+    Buffer counter = Buffer.over(MemorySegment.NULL, b -> whenUnused.run());
+    return new Tensor(DType.RESOURCE, plain.shape, counter, handles);
+  }
+
   /** Copies {@code count} elements from one array of objects to another, strided. */
   public static void copyObjects(
       Object[] from,

@@ -1,5 +1,6 @@
 package dev.millrace.ops.dataset;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.op.KernelContext;
@@ -8,6 +9,7 @@ import dev.millrace.graph.op.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VariantValue;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,7 +18,7 @@ import java.util.List;
  * itself the element of a variant tensor, a value like any other. It holds the tensors it was made
  * from until the last reference to that tensor is released.
  */
-abstract class Dataset {
+abstract class Dataset extends VariantValue {
   /** The {@link #cardinality} of one without an end. */
   static final long INFINITE = -1;
 
@@ -63,14 +65,31 @@ abstract class Dataset {
 
   /** A tensor that holds this, with one counted reference. */
   final Tensor tensor() {
-    return Tensor.ofObjects(
-        DType.VARIANT,
-        Shape.scalar(),
-        new Object[] {this},
-        () -> {
-          held.forEach(Tensor::release);
-          held.clear();
-        });
+    return VariantValue.tensor(this);
+  }
+
+  @Override
+  public final String typeName() {
+    return "tensorflow::DatasetVariantWrapper";
+  }
+
+  @Override
+  public final byte[] metadata() {
+    throw new MillraceException(
+        Code.UNIMPLEMENTED,
+        "A dataset cannot be sent to another task: its files and functions are here. Place the"
+            + " iterator on the task of its dataset.");
+  }
+
+  @Override
+  public final List<Tensor> tensors() {
+    return List.copyOf(held);
+  }
+
+  @Override
+  protected final void free() {
+    held.forEach(Tensor::release);
+    held.clear();
   }
 
   /** The dataset in a variant tensor. */

@@ -1,10 +1,8 @@
 package dev.millrace.ops.dataset;
 
-import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
-import java.util.Arrays;
 import java.util.List;
 
 /** Tensors as rows of one with a dimension more. */
@@ -16,12 +14,6 @@ final class Rows {
     Shape s = all.shape();
     Shape shape = s.slice(1, s.rank());
     long count = shape.elements();
-    if (holdsMemory(all.dtype())) {
-      int from = Math.toIntExact(i * count);
-      Object[] part = Arrays.copyOfRange(all.objects(), from, Math.toIntExact(from + count));
-      all.retain();
-      return Tensor.ofObjects(all.dtype(), shape, part, all::release);
-    }
     Tensor row = Tensor.allocateCounted(all.dtype(), shape);
     StridedCopy.copyRun(all, i * count, row, 0, count);
     return row;
@@ -31,25 +23,11 @@ final class Rows {
   static Tensor stack(List<Tensor[]> elements, int i) {
     Tensor first = elements.getFirst()[i];
     Shape shape = Shape.of(elements.size()).concat(first.shape());
-    if (holdsMemory(first.dtype())) {
-      Object[] objects = new Object[Math.toIntExact(shape.elements())];
-      List<Tensor> parts = elements.stream().map(e -> e[i].retain()).toList();
-      int at = 0;
-      for (Tensor p : parts) {
-        System.arraycopy(p.objects(), 0, objects, at, p.objects().length);
-        at += p.objects().length;
-      }
-      return Tensor.ofObjects(first.dtype(), shape, objects, () -> parts.forEach(Tensor::release));
-    }
     Tensor all = Tensor.allocateCounted(first.dtype(), shape);
     long length = first.elements();
     for (int k = 0; k < elements.size(); k++) {
       StridedCopy.copyRun(elements.get(k)[i], 0, all, k * length, length);
     }
     return all;
-  }
-
-  private static boolean holdsMemory(DType type) {
-    return !type.isPlain() && type != DType.STRING;
   }
 }

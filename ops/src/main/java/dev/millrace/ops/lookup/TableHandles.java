@@ -9,7 +9,6 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Resources;
 import dev.millrace.ops.state.HandleKind;
 import dev.millrace.ops.state.ResourceHandles;
-import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -113,9 +112,7 @@ final class TableHandles {
     Object[] handle = {
       new Resources.Handle(c.node().device(), Resources.DEFAULT_CONTAINER, name, kind.label)
     };
-    c.output(
-        0,
-        Tensor.ofObjects(DType.RESOURCE, Shape.scalar(), handle, () -> resources.remove("", name)));
+    c.output(0, Tensor.ofHandles(Shape.scalar(), handle, () -> resources.remove("", name)));
   }
 
   private static void checkAttributes(Node node, TableKind kind) {
