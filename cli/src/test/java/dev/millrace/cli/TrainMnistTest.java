@@ -174,6 +174,22 @@ class TrainMnistTest {
     }
   }
 
+  /** At the start, as there is no folder, and when the chief that would save is gone. */
+  @Test
+  void itIsSaidThatNothingIsSaved() throws Exception {
+    String[] args = {"--steps", "100000000"};
+    try (HeldPorts ports = HeldPorts.take(3);
+        RunningMillrace _ = task(ports, "ps", 0, args);
+        RunningMillrace chief = task(ports, "worker", 0, args);
+        RunningMillrace other = task(ports, "worker", 1, args)) {
+      chief.awaitError("Training has no folder: nothing will be saved");
+      other.awaitOutput("step ");
+      chief.process().destroyForcibly();
+      other.awaitError("The chief, worker/0, does not answer");
+      other.awaitError("nothing is saved until it is back");
+    }
+  }
+
   /** One task of a parameter server and two workers. */
   private static RunningMillrace task(HeldPorts ports, String job, int index, String... args)
       throws IOException {

@@ -83,6 +83,7 @@ public final class SyncBackupWorkers {
     TrainingSettings settings =
         TrainingSettings.DEFAULT
             .withChief(chief)
+            .withSaveEvery(null) // it trains for seconds: there is nothing to save
             .withHooks(
                 optimizer.hook(chief),
                 StopAtStepHook.at(step, STEPS),

@@ -117,9 +117,12 @@ public final class JobEnd {
     return hook(scope, psTasks, "worker/" + index);
   }
 
-  /** What {@code task}, such as {@code chief/0}, says at its end. */
+  /**
+   * What {@code task}, such as {@code chief/0}, says at its end: that it was told to stop if
+   * SIGTERM ended its training ({@link SaveOnTermination}).
+   */
   public static SessionRunHook hook(Scope scope, int psTasks, String task) {
-    return hook(scope, psTasks, task, () -> false);
+    return hook(scope, psTasks, task, SaveOnTermination::isRequested);
   }
 
   /**

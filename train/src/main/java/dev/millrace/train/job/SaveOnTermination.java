@@ -53,6 +53,11 @@ public final class SaveOnTermination implements AutoCloseable {
     return session;
   }
 
+  /** Whether SIGTERM has asked the sessions of this process to end. */
+  static boolean isRequested() {
+    return toldNanos != 0;
+  }
+
   /** From now on there is something to save. */
   public void ready() {
     ready = true;
