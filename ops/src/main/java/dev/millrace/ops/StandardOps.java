@@ -14,6 +14,7 @@ import dev.millrace.ops.io.IoOps;
 import dev.millrace.ops.list.ListOps;
 import dev.millrace.ops.lookup.LookupOps;
 import dev.millrace.ops.math.MathOps;
+import dev.millrace.ops.matrix.MatrixOps;
 import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
 import dev.millrace.ops.random.RandomOps;
@@ -76,6 +77,12 @@ public final class StandardOps {
               MutableHashTableOfTensorsV2 MutableHashTableV2
               """,
               () -> LookupOps.ALL),
+          OpFamily.of(
+              """
+              Diag DiagPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2
+              MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3
+              """,
+              () -> MatrixOps.ALL),
           OpFamily.of(
               """
               StatelessMultinomial StatelessRandomGetAlg StatelessRandomGetKeyCounter

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import dev.millrace.graph.op.Op;
 import dev.millrace.ops.lookup.LookupOps;
+import dev.millrace.ops.matrix.MatrixOps;
 import dev.millrace.ops.random.StatelessRandomV2;
 import dev.millrace.ops.text.TextOps;
 import java.util.List;
@@ -17,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class OnDemandTest {
   @Test
   void everyOpOfEveryFamilyIsFoundByItsName() {
-    Stream.of(LookupOps.ALL, StatelessRandomV2.ALL, TextOps.ALL)
+    Stream.of(LookupOps.ALL, MatrixOps.ALL, StatelessRandomV2.ALL, TextOps.ALL)
         .flatMap(List::stream)
         .forEach(op -> assertNotNull(StandardOps.registry().find(op.name()), op.name()));
   }

@@ -82,6 +82,7 @@ public abstract class CaseTable {
         new LookupCases(),
         new ParsingCases(),
         new StatelessCases(),
+        new MatrixCases(),
         new FileCases(),
         new DatasetCases());
   }

@@ -35,7 +35,8 @@ public final class ZerosLike {
     return scope.add(OP, x).output();
   }
 
-  static void clear(Tensor t) {
+  /** Sets all elements to zero, or to the empty string. */
+  public static void clear(Tensor t) {
     if (t.dtype().isPlain()) {
       Fill.zero(t);
     } else {
