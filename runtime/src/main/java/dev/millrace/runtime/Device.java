@@ -38,6 +38,11 @@ public final class Device {
     return new Device(spec, incarnation, new Resources());
   }
 
+  /** This device for a session that shares its state with others. */
+  public Device inSession() {
+    return new Device(spec, incarnation, resources.inSession());
+  }
+
   /** This device, its state included, as one of the task of that name. */
   public Device renamed(String taskName) {
     DeviceSpec t = DeviceSpec.parse(taskName);

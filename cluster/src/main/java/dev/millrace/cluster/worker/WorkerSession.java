@@ -55,7 +55,7 @@ final class WorkerSession {
       String masterTask,
       long masterIncarnation) {
     this.member = member;
-    this.devices = isolated ? devices.stream().map(Device::isolated).toList() : devices;
+    this.devices = devices.stream().map(isolated ? Device::isolated : Device::inSession).toList();
     this.isolated = isolated;
     this.masterTask = masterTask;
     this.masterIncarnation = masterIncarnation;
@@ -123,6 +123,8 @@ final class WorkerSession {
     graphs.clear();
     if (isolated) {
       devices.forEach(d -> d.resources().clearAll());
+    } else {
+      devices.forEach(d -> d.resources().clear(d.resources().ownContainer()));
     }
   }
 

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
@@ -30,13 +31,43 @@ public final class Resources {
   /** A resource's full name, as it travels in a resource tensor. */
   public record Handle(String device, String container, String name, String kind) {}
 
-  private final Map<String, Map<String, Resource>> containers = new HashMap<>();
+  private static final AtomicLong SESSIONS = new AtomicLong();
+
+  private final Object lock;
+
+  /** Guarded by the lock. */
+  private final Map<String, Map<String, Resource>> containers;
+
+  private final String ownContainer;
+
+  /** No state as yet. */
+  public Resources() {
+    lock = new Object();
+    containers = new HashMap<>();
+    ownContainer = DEFAULT_CONTAINER;
+  }
+
+  private Resources(Resources shared, String ownContainer) {
+    lock = shared.lock;
+    containers = shared.containers;
+    this.ownContainer = ownContainer;
+  }
+
+  /** The same state for a session that shares it with others, but for what is its alone. */
+  public Resources inSession() {
+    return new Resources(this, "session/" + SESSIONS.incrementAndGet());
+  }
+
+  /** The container of what no other session is to find by its name, and what ends with this one. */
+  public String ownContainer() {
+    return ownContainer;
+  }
 
   /** The resource with this name, made now if there is none. */
   public <T extends Resource> T getOrCreate(
       String container, String name, Class<T> type, Supplier<T> factory) {
     Resource r;
-    synchronized (this) {
+    synchronized (lock) {
       Map<String, Resource> c =
           containers.computeIfAbsent(orDefault(container), k -> new HashMap<>());
       r = c.get(name);
@@ -51,7 +82,7 @@ public final class Resources {
   /** The resource with this name, or null. */
   public <T extends Resource> T find(String container, String name, Class<T> type) {
     Resource r;
-    synchronized (this) {
+    synchronized (lock) {
       Map<String, Resource> c = containers.get(orDefault(container));
       r = c == null ? null : c.get(name);
     }
@@ -78,7 +109,7 @@ public final class Resources {
   /** Removes and closes one resource; says whether there was one. */
   public boolean remove(String container, String name) {
     Resource r;
-    synchronized (this) {
+    synchronized (lock) {
       Map<String, Resource> c = containers.get(orDefault(container));
       r = c == null ? null : c.remove(name);
     }
@@ -91,7 +122,7 @@ public final class Resources {
   /** Removes and closes everything in a container. */
   public void clear(String container) {
     Map<String, Resource> c;
-    synchronized (this) {
+    synchronized (lock) {
       c = containers.remove(orDefault(container));
     }
     if (c != null) {
@@ -102,23 +133,25 @@ public final class Resources {
   /** Removes and closes everything. */
   public void clearAll() {
     List<String> names;
-    synchronized (this) {
+    synchronized (lock) {
       names = new ArrayList<>(containers.keySet());
     }
     names.forEach(this::clear);
   }
 
   /** All resources of a type, for status and counters. */
-  public synchronized <T extends Resource> Map<String, T> all(Class<T> type) {
+  public <T extends Resource> Map<String, T> all(Class<T> type) {
     Map<String, T> found = new java.util.TreeMap<>();
-    containers.forEach(
-        (c, map) ->
-            map.forEach(
-                (n, r) -> {
-                  if (type.isInstance(r)) {
-                    found.put(c.equals(DEFAULT_CONTAINER) ? n : c + "/" + n, type.cast(r));
-                  }
-                }));
+    synchronized (lock) {
+      containers.forEach(
+          (c, map) ->
+              map.forEach(
+                  (n, r) -> {
+                    if (type.isInstance(r)) {
+                      found.put(c.equals(DEFAULT_CONTAINER) ? n : c + "/" + n, type.cast(r));
+                    }
+                  }));
+    }
     return found;
   }
 

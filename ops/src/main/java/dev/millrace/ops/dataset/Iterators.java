@@ -69,7 +69,7 @@ final class Iterators {
                   (c, done) -> {
                     DatasetIterator iterator = named(c, node);
                     if (iterator.isSet()) {
-                      c.output(0, ResourceHandles.of(node, "Iterator"));
+                      c.output(0, handle(c, node));
                       done.run();
                     } else {
                       DataThreads.kernel(Iterators::setToFactory).start(c, done);
@@ -132,15 +132,31 @@ final class Iterators {
         .stateful()
         .shape(Shapes.scalar())
         .kernelPerNode(
-            node -> {
-              Tensor handle = ResourceHandles.of(node, "Iterator");
-              return c -> {
-                named(c, node);
-                c.output(0, handle);
-              };
-            })
+            node ->
+                c -> {
+                  named(c, node);
+                  c.output(0, handle(c, node));
+                })
         .noGradient(NONE)
         .build();
+  }
+
+  /** Where a node's iterator is kept: one that has no shared name is its session's alone. */
+  private static String container(KernelContext c, Node node) {
+    String given = node.stringAttr("container");
+    if (!given.isEmpty()) {
+      return given;
+    }
+    return node.stringAttr("shared_name").isEmpty()
+        ? c.resources().ownContainer()
+        : Resources.DEFAULT_CONTAINER;
+  }
+
+  private static Tensor handle(KernelContext c, Node node) {
+    Resources.Handle h =
+        new Resources.Handle(
+            node.device(), container(c, node), ResourceHandles.nameOf(node), "Iterator");
+    return Tensor.ofObjects(DType.RESOURCE, Shape.scalar(), new Object[] {h});
   }
 
   /** The iterator that a node stands for, made now if there is none. */
@@ -150,7 +166,7 @@ final class Iterators {
     DatasetIterator found =
         c.resources()
             .getOrCreate(
-                node.stringAttr("container"),
+                container(c, node),
                 ResourceHandles.nameOf(node),
                 DatasetIterator.class,
                 () -> new DatasetIterator(types, shapes));
@@ -172,7 +188,7 @@ final class Iterators {
               }
               return made[0];
             });
-    c.output(0, ResourceHandles.of(node, "Iterator"));
+    c.output(0, handle(c, node));
   }
 
   private static DatasetIterator iterator(KernelContext c) {
