@@ -36,6 +36,7 @@ public final class DatasetCases extends CaseTable {
     batches();
     padding();
     functions();
+    failures();
     shuffling();
     windows();
     folds();
@@ -352,6 +353,15 @@ public final class DatasetCases extends CaseTable {
         "two",
         "zero",
         "two");
+    g.add(
+        "legacy",
+        "LegacyParallelInterleaveDatasetV2",
+        calling("f", "up_to"),
+        range,
+        "two",
+        "two",
+        "two",
+        "one");
     g.add("stuck", "InterleaveDataset", calling("f", "up_to"), range, "zero", "one");
     walk(s, "a", "map", 5);
     walk(s, "b", "side", 5);
@@ -364,7 +374,40 @@ public final class DatasetCases extends CaseTable {
     walk(s, "i", "v2", 10);
     walk(s, "j", "v3", 10);
     walk(s, "k", "v4", 10);
+    walk(s, "l", "legacy", 10);
     refused(s, "stuck");
+  }
+
+  /** Of four elements one is no number; where it would be in a window, the window fails. */
+  private void failures() {
+    Scenario s = scenario("IgnoreErrorsDataset");
+    GraphWriter g = s.graph();
+    g.function(
+        function(
+            "twelve_by",
+            List.of("x"),
+            List.of("y"),
+            body -> {
+              number(body, "twelve", 12);
+              return body.add("y", "FloorDiv", Map.of(), "twelve", "x");
+            }));
+    number(g, "from", -2);
+    number(g, "to", 2);
+    number(g, "one", 1);
+    number(g, "two", 2);
+    g.constant("no", Tensor.scalar(false));
+    g.add("range", "RangeDataset", LONG, "from", "to", "one");
+    g.add("parts", "MapDataset", calling("f", "twelve_by"), "range");
+    g.add("good", "IgnoreErrorsDataset", LONG, "parts");
+    walk(s, "a", "good", 3);
+    iterator(s, "b", "parts", DType.INT64);
+    s.run("b_make").fetch("b_next").fetch("b_next").fails(Code.INVALID_ARGUMENT, "b_next");
+    s.fetch("b_next").fails(Code.OUT_OF_RANGE, "b_next");
+    Map<String, Object> datasets = elements(DType.VARIANT);
+    g.add("windows", "WindowDataset", datasets, "parts", "two", "one", "one", "no");
+    iterator(s, "c", "windows", DType.VARIANT);
+    s.run("c_make").run("c_next").fails(Code.INVALID_ARGUMENT, "c_next");
+    s.fails(Code.INVALID_ARGUMENT, "c_next").run("c_next").fails(Code.OUT_OF_RANGE, "c_next");
   }
 
   /** The same seeds give the same order, again in the second round. */

@@ -18,6 +18,14 @@ final class FlatMapped {
                   .input("block_length: int64"),
               FlatMapped::interleave),
           Dataset.giving(
+              Mapped.calling("LegacyParallelInterleaveDatasetV2", "f")
+                  .attr("deterministic: string = 'default'")
+                  .input("cycle_length: int64")
+                  .input("block_length: int64")
+                  .input("buffer_output_elements: int64")
+                  .input("prefetch_input_elements: int64"),
+              FlatMapped::interleave),
+          Dataset.giving(
               Mapped.calling("ParallelInterleaveDatasetV2", "f")
                   .attr("sloppy: bool = false")
                   .input("cycle_length: int64")

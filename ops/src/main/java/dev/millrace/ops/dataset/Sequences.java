@@ -36,7 +36,14 @@ final class Sequences {
               Concatenate::new),
           Dataset.giving(
               Dataset.define("ZipDataset").attr("N: int >= 1").input("input_datasets: N * variant"),
-              Zip::new));
+              Zip::new),
+          Dataset.giving(
+              Op.define("IgnoreErrorsDataset")
+                  .attr("output_types: list(type) >= 1")
+                  .attr("output_shapes: list(shape) >= 1")
+                  .attr("log_warning: bool = false")
+                  .input("input_dataset: variant"),
+              WithoutFailures::new));
 
   private Sequences() {}
 
@@ -123,6 +130,35 @@ final class Sequences {
           if (current != null) {
             current.close();
             current = null;
+          }
+        }
+      };
+    }
+  }
+
+  /** The elements that could be made. */
+  private static final class WithoutFailures extends Derived {
+    WithoutFailures(KernelContext c) {
+      super(c);
+    }
+
+    @Override
+    long cardinality() {
+      return UNKNOWN;
+    }
+
+    @Override
+    Elements elements(Iteration iteration) {
+      return new Through(input.elements(iteration)) {
+        @Override
+        Tensor[] next(Cancellation c) {
+          while (true) {
+            c.check();
+            try {
+              return input.next(c);
+            } catch (MillraceException e) {
+              // The next one may be better.
+            }
           }
         }
       };

@@ -98,14 +98,16 @@ final class Windows {
     @Override
     Elements elements(Iteration iteration) {
       return new Sequences.Through(input.elements(iteration)) {
-        private final List<Tensor[]> buffer = new ArrayList<>();
+        /** Elements, and failures in their places. */
+        private final List<Object> buffer = new ArrayList<>();
+
         private boolean over;
 
         @Override
         Tensor[] next(Cancellation c) {
           while (!over && buffer.size() < span()) {
             c.check();
-            Tensor[] element = input.next(c);
+            Object element = nextOrFailure(c);
             over = element == null;
             if (!over) {
               buffer.add(element);
@@ -114,23 +116,41 @@ final class Windows {
           if (buffer.isEmpty() || (wholeOnly && buffer.size() < span())) {
             return null;
           }
-          Tensor[] window = window();
+          List<Tensor[]> elements = new ArrayList<>();
+          MillraceException failure = null;
+          for (long k = 0; k < size && k * stride < buffer.size(); k++) {
+            switch (buffer.get((int) (k * stride))) {
+              case MillraceException e -> failure = failure == null ? e : failure;
+              case Object element -> elements.add((Tensor[]) element);
+            }
+          }
+          Tensor[] window = failure == null ? window(elements) : new Tensor[0];
           try {
             move(c);
           } catch (Throwable t) {
             release(window);
             throw t;
           }
+          if (failure != null) {
+            throw failure;
+          }
           return window;
         }
 
-        private Tensor[] window() {
+        private Object nextOrFailure(Cancellation c) {
+          try {
+            return input.next(c);
+          } catch (MillraceException e) {
+            c.check();
+            return e;
+          }
+        }
+
+        private Tensor[] window(List<Tensor[]> elements) {
           Tensor[] window = new Tensor[types().size()];
           for (int i = 0; i < window.length; i++) {
-            List<Tensor> values = new ArrayList<>();
-            for (long k = 0; k < size && k * stride < buffer.size(); k++) {
-              values.add(buffer.get((int) (k * stride))[i]);
-            }
+            int component = i;
+            List<Tensor> values = elements.stream().map(e -> e[component]).toList();
             DType type = Window.this.input.types().get(i);
             window[i] = new Values(type, Window.this.input.shapes().get(i), values).tensor();
           }
@@ -140,20 +160,24 @@ final class Windows {
         private void move(Cancellation c) {
           for (long k = buffer.size(); k < shift && !over; k++) {
             c.check();
-            Tensor[] passed = input.next(c);
+            Object passed = nextOrFailure(c);
             over = passed == null;
-            if (!over) {
-              release(passed);
-            }
+            drop(passed);
           }
-          List<Tensor[]> gone = buffer.subList(0, (int) Math.min(shift, buffer.size()));
-          gone.forEach(Elements::release);
+          List<Object> gone = buffer.subList(0, (int) Math.min(shift, buffer.size()));
+          gone.forEach(this::drop);
           gone.clear();
+        }
+
+        private void drop(Object element) {
+          if (element instanceof Tensor[] tensors) {
+            release(tensors);
+          }
         }
 
         @Override
         public void close() {
-          buffer.forEach(Elements::release);
+          buffer.forEach(this::drop);
           buffer.clear();
           super.close();
         }
