@@ -213,8 +213,10 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       try {
         begin();
         return;
-      } catch (MillraceException e) {
+      } catch (MillraceException closed) {
         closeSession();
+        // A hook's thread that fails closes the session: its failure is the cause, not the closing.
+        MillraceException e = coordinator.failure() == null ? closed : coordinator.failure();
         if (!settings.recovers() && isLoss(e)) {
           throw ends(e);
         }

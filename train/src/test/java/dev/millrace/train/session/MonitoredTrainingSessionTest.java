@@ -443,11 +443,55 @@ class MonitoredTrainingSessionTest {
                 });
           }
         };
-    try (var s =
-        MonitoredTrainingSession.start(m.scope, LocalSession::new, QUIET.withHooks(failing))) {
-      MillraceException e = assertThrows(MillraceException.class, () -> s.loop(m::step));
-      assertEquals("out of tokens", e.getMessage());
-    }
+    MillraceException e =
+        assertThrows(
+            MillraceException.class,
+            () -> {
+              try (var s =
+                  MonitoredTrainingSession.start(
+                      m.scope, LocalSession::new, QUIET.withHooks(failing))) {
+                s.loop(m::step);
+              }
+            });
+    assertEquals("out of tokens", e.getMessage());
+  }
+
+  @Test
+  void threadThatFailsWhileHooksBeginIsTheCause() {
+    LineModel m = new LineModel();
+    CountDownLatch failed = new CountDownLatch(1);
+    SessionRunHook failing =
+        new SessionRunHook() {
+          @Override
+          public void afterCreateSession(Session session, Coordinator coordinator) {
+            coordinator.onStop(failed::countDown);
+            coordinator.start(
+                "failing",
+                () -> {
+                  throw new MillraceException(Code.INVALID_ARGUMENT, "out of tokens");
+                });
+          }
+        };
+    SessionRunHook later =
+        new SessionRunHook() {
+          @Override
+          public void afterCreateSession(Session session, Coordinator coordinator) {
+            try {
+              assertTrue(failed.await(10, TimeUnit.SECONDS), "the thread has failed");
+            } catch (InterruptedException e) {
+              throw new AssertionError(e);
+            }
+            session.run(m.w.initializer());
+          }
+        };
+    MillraceException e =
+        assertThrows(
+            MillraceException.class,
+            () ->
+                MonitoredTrainingSession.start(
+                        m.scope, LocalSession::new, QUIET.withHooks(failing, later))
+                    .close());
+    assertEquals("out of tokens", e.getMessage());
   }
 
   @Test
