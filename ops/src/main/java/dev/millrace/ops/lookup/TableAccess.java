@@ -4,7 +4,7 @@ import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 import dev.millrace.ops.state.HandleKind;
-import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.Shape;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -78,7 +78,7 @@ final class TableAccess {
         .input("table_handle: " + kind.type)
         .output("size: int64")
         .shape(Shapes.scalar())
-        .kernel(c -> c.output(0, Tensor.scalar(table(kind, c).size())))
+        .kernel(c -> c.allocate(0, Shape.scalar()).setLong(0, table(kind, c).size()))
         .build();
   }
 

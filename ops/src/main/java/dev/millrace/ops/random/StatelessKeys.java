@@ -25,7 +25,7 @@ final class StatelessKeys {
           .output("alg: int32")
           .stateful()
           .shape(Shapes.scalar())
-          .kernel(c -> c.output(0, Tensor.scalar(PHILOX)))
+          .kernel(c -> c.allocate(0, Shape.scalar()).setLong(0, PHILOX))
           .noGradient(WHY)
           .build();
 
@@ -61,7 +61,7 @@ final class StatelessKeys {
               counter.setLong(0, p.low());
               counter.setLong(1, p.high());
               if (withAlgorithm) {
-                c.output(2, Tensor.scalar(PHILOX));
+                c.allocate(2, Shape.scalar()).setLong(0, PHILOX);
               }
             })
         .noGradient(WHY)

@@ -90,7 +90,7 @@ final class SplitText {
     }
     Words.output(c, 0, Shape.of(pieces.size(), 2), places);
     Words.output(c, 1, pieces);
-    c.output(2, Tensor.vector(in.elements(), longest));
+    Words.output(c, 2, Shape.of(2), List.of(in.elements(), longest));
   }
 
   private static List<byte[]> cut(byte[] s, byte[] delimiters, boolean skipEmpty) {
