@@ -20,6 +20,10 @@ import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,7 +33,9 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Input pipelines of int64 numbers, each built, walked through and looked at. */
 class DatasetTest {
@@ -356,7 +362,7 @@ class DatasetTest {
                     .add()
                     .output(0));
     Output mapped = of(parallelMap(range(s, 1000), wide, 2), "ShuffleDataset", 5, 1, 2);
-    Output cached = typed(s, "CacheDataset").input(mapped).input(text(s, "")).add().output(0);
+    Output cached = cached(mapped, "");
     Pipeline p = Pipeline.of(of(batch(cached, 3, false), "PrefetchDataset", 4));
     try (LocalSession session = new LocalSession(g)) {
       p.begin(session);
@@ -371,6 +377,45 @@ class DatasetTest {
             + (BufferPool.shared().usedBytes() - before)
             + " bytes more than before");
     await(() -> !isPrefetching(), "a thread is left behind");
+  }
+
+  /**
+   * A walk that is broken off leaves nothing; a whole one is read by the next, which needs no
+   * input.
+   */
+  @Test
+  void aCacheInAFileIsWrittenOnce(@TempDir Path folder) throws IOException, InterruptedException {
+    String file = folder.resolve("cache").toString();
+    Graph g = StandardOps.newGraph();
+    Scope s = Scope.of(g);
+    Pipeline p = Pipeline.of(cached(range(s, 3), file));
+    Pipeline other = Pipeline.of(cached(range(s, 0), file));
+    try (LocalSession session = new LocalSession(g)) {
+      p.begin(session);
+      p.take(session);
+      other.begin(session);
+      assertEquals(Code.ALREADY_EXISTS, other.failure(session).code());
+    }
+    await(() -> isEmpty(folder), "something is left in the folder");
+    try (LocalSession session = new LocalSession(g)) {
+      p.begin(session);
+      assertEquals(numbers(0, 1, 2), p.rest(session));
+      other.begin(session);
+      assertEquals(numbers(0, 1, 2), other.rest(session));
+    }
+  }
+
+  private static boolean isEmpty(Path folder) {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files.findAny().isEmpty();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static Output cached(Output dataset, String file) {
+    Scope s = scope(dataset);
+    return typed(s, "CacheDataset").input(dataset).input(text(s, file)).add().output(0);
   }
 
   private static Output text(Scope s, String text) {

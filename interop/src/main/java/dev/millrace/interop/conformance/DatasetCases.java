@@ -232,6 +232,12 @@ public final class DatasetCases extends CaseTable {
     g.constant("name", Tensor.scalar(""));
     g.add("cached", "CacheDataset", LONG, range, "name");
     walk(s, "h", of(g, "RepeatDataset", "cached", 2), 10);
+    // Who comes second reads what the first has written.
+    g.constant("file", Tensor.scalar(TextCases.folder().resolve("cache").toString()));
+    g.add("filed", "CacheDataset", LONG, range, "file");
+    g.add("refiled", "CacheDataset", LONG, none, "file");
+    walk(s, "j", "filed", 5);
+    walk(s, "k", "refiled", 5);
     g.add("dummy", "DummyMemoryCache", Map.of());
     g.add("cached_too", "CacheDatasetV2", LONG, range, "name", "dummy");
     walk(s, "i", "cached_too", 5);

@@ -1,8 +1,6 @@
 package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
-import dev.millrace.base.Code;
-import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.KernelContext;
 import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Resources;
@@ -23,14 +21,14 @@ final class Cache extends Dataset {
       List.of(
           giving(
               define("CacheDataset").input("input_dataset: variant").input("filename: string"),
-              Cache::new),
+              Cache::of),
           giving(
               define("CacheDatasetV2")
                   .input("input_dataset: variant")
                   .input("filename: string")
                   .input("cache: resource")
                   .stateful(),
-              Cache::new),
+              Cache::of),
           Op.define("DummyMemoryCache")
               .output("handle: resource")
               .stateful()
@@ -57,13 +55,12 @@ final class Cache extends Dataset {
   /** What all walks read once one of them has reached the end; null until then. */
   private List<Tensor[]> kept;
 
+  /** One in memory, unless there is a name for a file. */
+  private static Dataset of(KernelContext c) {
+    return text(c, 1).isEmpty() ? new Cache(c) : new FileCache(c);
+  }
+
   private Cache(KernelContext c) {
-    if (!text(c, 1).isEmpty()) {
-      throw new MillraceException(
-          Code.UNIMPLEMENTED,
-          "%s '%s': a cache in a file ('%s') is not supported; leave the name out for one in memory."
-              .formatted(c.node().op().name(), c.node().name(), text(c, 1)));
-    }
     super(typesOf(c.node()), shapesOf(c.node()));
     input = holdInput(c, 0);
   }
