@@ -270,6 +270,21 @@ class DatasetTest {
 
   private static final long[] SHUFFLED = {0, 2, 1, 3, 5, 4, 6, 7, 3, 0, 2, 1, 4, 6, 5, 7};
 
+  /** A buffer for all rounds of a repetition without an end would never be full. */
+  @Test
+  void aShuffleThatRepeatsHasFewRoundsInItsBuffer() {
+    Graph g = StandardOps.newGraph();
+    Scope s = Scope.of(g);
+    Output all = of(range(s, 4), "ShuffleAndRepeatDataset", 1L << 40, 1, 2, -1);
+    Pipeline p = Pipeline.of(of(all, "TakeDataset", 8));
+    try (LocalSession session = new LocalSession(g)) {
+      p.begin(session);
+      List<Long> two = p.rest(session);
+      assertEquals(numbers(0, 1, 2, 3), two.subList(0, 4).stream().sorted().toList());
+      assertEquals(numbers(0, 1, 2, 3), two.subList(4, 8).stream().sorted().toList());
+    }
+  }
+
   @Test
   void anIteratorBeginsAnewWheneverItIsSet() {
     Graph g = StandardOps.newGraph();

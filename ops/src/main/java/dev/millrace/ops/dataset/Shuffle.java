@@ -16,6 +16,9 @@ import java.util.List;
  * of the other takes its place. The same seeds give TensorFlow's order.
  */
 final class Shuffle extends Dataset {
+  /** From how many rounds, the one that is drawn from not counted, the buffer holds elements. */
+  private static final int MOST_ROUNDS = 3;
+
   static final List<Op> ALL =
       List.of(
           giving(
@@ -150,7 +153,7 @@ final class Shuffle extends Dataset {
     }
 
     private void fill(Cancellation c) {
-      while (!over && (size < 0 || held < size)) {
+      while (!over && (size < 0 || held < size) && (parts.size() <= MOST_ROUNDS || held == 0)) {
         c.check();
         if (current == null) {
           current = input.elements(iteration);
@@ -168,9 +171,6 @@ final class Shuffle extends Dataset {
         current = null;
         rounds++;
         over = count < 0 ? !anyInRound : rounds >= count;
-        if (size < 0 && count < 0 && held > 0) {
-          return;
-        }
       }
     }
 
