@@ -149,13 +149,14 @@ final class DatasetIterator implements Resources.Resource {
     private final KernelContext c;
     private final Runnable done;
     private final Consumer<Tensor[]> taker;
-    private final Cancellation cancellation = new Cancellation();
+    private final Cancellation cancellation;
     private Cancellation.Registration registration;
 
     Request(KernelContext c, Runnable done, Consumer<Tensor[]> taker) {
       this.c = c;
       this.done = done;
       this.taker = taker;
+      cancellation = c.cancellation().apart();
     }
 
     void serve(Elements elements) {
