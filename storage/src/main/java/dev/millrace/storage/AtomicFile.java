@@ -137,7 +137,12 @@ public final class AtomicFile implements AutoCloseable {
 
   /** Gives the sealed file its name, in place of any file that has it. */
   void publish() {
-    move(temporary, target);
+    publishAs(target);
+  }
+
+  /** Gives the sealed file another name in the same directory. */
+  void publishAs(Path name) {
+    move(temporary, name);
     published = true;
   }
 

@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * The index of a tensor bundle: for every tensor, and every slice of a partitioned one, where its
@@ -24,6 +25,8 @@ import java.util.regex.Pattern;
  * @param entries by key, in ascending order of the keys
  */
 record BundleIndex(int shards, SequencedMap<ByteString, BundleEntryProto> entries) {
+  private static final Object[] PUBLISHING = Stream.generate(Object::new).limit(64).toArray();
+
   /** The version of the format written here, and the newest that can be read. */
   private static final int VERSION = 1;
 
@@ -57,6 +60,14 @@ record BundleIndex(int shards, SequencedMap<ByteString, BundleEntryProto> entrie
         return total;
       }
     }
+  }
+
+  /**
+   * The lock to hold from choosing the names of a bundle's data files until the older ones are
+   * removed. Two saves of this process under one prefix would otherwise remove each other's files.
+   */
+  static Object publishing(Path prefix) {
+    return PUBLISHING[Math.floorMod(prefix.hashCode(), PUBLISHING.length)];
   }
 
   /** Removes the data files of a bundle that this one has replaced. */

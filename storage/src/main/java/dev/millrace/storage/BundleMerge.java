@@ -113,6 +113,12 @@ public final class BundleMerge {
 
   private void publish() {
     AtomicFile.makeDirectories(target.getParent());
+    synchronized (BundleIndex.publishing(target)) {
+      publishAlone();
+    }
+  }
+
+  private void publishAlone() {
     int shards = BundleIndex.unusedShards(target, dataFiles.size());
     try (AtomicFile index = new AtomicFile(BundleIndex.file(target))) {
       new BundleIndex(shards, entries).write(index);

@@ -19,7 +19,6 @@ import java.util.zip.CRC32C;
  */
 public final class BundleWriter implements AutoCloseable {
   private final Path prefix;
-  private final int shards;
   private final AtomicFile data;
   private final SequencedMap<ByteString, BundleEntryProto> entries = BundleIndex.newEntries();
 
@@ -27,8 +26,7 @@ public final class BundleWriter implements AutoCloseable {
   public BundleWriter(Path prefix) {
     this.prefix = prefix.toAbsolutePath();
     AtomicFile.makeDirectories(this.prefix.getParent());
-    shards = BundleIndex.unusedShards(this.prefix, 1);
-    data = new AtomicFile(BundleIndex.dataFile(this.prefix, 0, shards));
+    data = new AtomicFile(BundleIndex.dataFile(this.prefix, 0, 1));
   }
 
   /** Adds a whole tensor. */
@@ -132,15 +130,18 @@ public final class BundleWriter implements AutoCloseable {
    */
   public void finish() {
     data.seal();
-    try (AtomicFile index = new AtomicFile(BundleIndex.file(prefix))) {
-      new BundleIndex(shards, entries).write(index);
-      index.seal();
-      data.publish();
+    synchronized (BundleIndex.publishing(prefix)) {
+      int shards = BundleIndex.unusedShards(prefix, 1);
+      try (AtomicFile index = new AtomicFile(BundleIndex.file(prefix))) {
+        new BundleIndex(shards, entries).write(index);
+        index.seal();
+        data.publishAs(BundleIndex.dataFile(prefix, 0, shards));
+        AtomicFile.syncDirectory(prefix.getParent());
+        index.publish();
+      }
       AtomicFile.syncDirectory(prefix.getParent());
-      index.publish();
+      BundleIndex.removeOtherData(prefix, shards);
     }
-    AtomicFile.syncDirectory(prefix.getParent());
-    BundleIndex.removeOtherData(prefix, shards);
   }
 
   /** Drops the checkpoint unless it is finished. */

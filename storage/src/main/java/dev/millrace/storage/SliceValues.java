@@ -21,6 +21,13 @@ final class SliceValues {
 
   static TensorProto of(Tensor t) {
     TensorProto.Builder p = TensorProto.newBuilder();
+    // One message holds them all, and no message is larger than 2 GiB.
+    if (t.elements() * bytesPerElement(t.dtype()) >= Integer.MAX_VALUE) {
+      throw MillraceException.invalid(
+          "Tensor slice is too large to serialize: %s%s may take %d bytes in a checkpoint of"
+              + " version 1, which has room for 2 GiB. Use version 2 (SaveV2).",
+          t.dtype(), t.shape(), t.elements() * bytesPerElement(t.dtype()));
+    }
     int n = Math.toIntExact(t.elements());
     for (int i = 0; i < n; i++) {
       switch (t.dtype()) {
@@ -48,6 +55,16 @@ final class SliceValues {
       }
     }
     return p.build();
+  }
+
+  /** How many bytes an element may take: numbers of variable length take more than in memory. */
+  private static long bytesPerElement(DType dtype) {
+    return switch (dtype) {
+      case INT32, INT16, INT8, INT64 -> 10;
+      case UINT16, HALF -> 3;
+      case UINT8 -> 2;
+      default -> Math.max(1, dtype.bytes());
+    };
   }
 
   /** How many elements of {@code dtype} there are in {@code p}. */

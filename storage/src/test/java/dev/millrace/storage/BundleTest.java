@@ -20,6 +20,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
@@ -305,6 +310,43 @@ class BundleTest {
     try (BundleReader reader = new BundleReader(Golden.path("snappy"))) {
       assertEquals(60, reader.names().size());
       assertEquals(42, reader.read("layer_42/weights").guarded().intValue());
+    }
+  }
+
+  @Test
+  void savesUnderOnePrefixAtOnceLeaveOneThatIsWhole() throws Exception {
+    Path prefix = dir.resolve("model");
+    CyclicBarrier start = new CyclicBarrier(4);
+    try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
+      for (int round = 0; round < 20; round++) {
+        List<Future<?>> saves = new ArrayList<>();
+        for (int t = 0; t < 4; t++) {
+          Path part = dir.resolve("part" + round + "_" + t);
+          float value = t;
+          saves.add(
+              threads.submit(
+                  () -> {
+                    try (BundleWriter writer = new BundleWriter(part)) {
+                      writer.add("v", Tensor.vector(value, value));
+                      writer.finish();
+                    }
+                    start.await(60, TimeUnit.SECONDS);
+                    BundleMerge.merge(List.of(part), prefix, false, false);
+                    return null;
+                  }));
+        }
+        for (Future<?> save : saves) {
+          save.get(60, TimeUnit.SECONDS);
+        }
+        try (BundleReader reader = new BundleReader(prefix)) {
+          Tensor v = reader.read("v");
+          assertEquals(v.doubleAt(0), v.doubleAt(1));
+          v.release();
+        }
+      }
+    }
+    try (var files = Files.list(dir)) {
+      assertEquals(2, files.count(), "one index and one data file");
     }
   }
 }
