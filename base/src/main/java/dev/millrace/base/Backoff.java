@@ -5,7 +5,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Pauses between the attempts of a retry. Each is twice as long as the one before, up to a limit,
+ * Exponential backoff with jitter. Each pause is twice as long as the one before, up to a limit,
  * and shortened at random by up to half: tasks that failed together do not retry together.
  *
  * <p>Threading: one thread at a time.

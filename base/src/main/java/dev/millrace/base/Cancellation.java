@@ -11,37 +11,38 @@ import java.util.List;
  * outside any lock.
  */
 public final class Cancellation {
-  private final Runnable assurance;
+  private final Runnable leaseCheck;
   private MillraceException cause;
   private List<Runnable> actions = List.of();
 
-  /** For work whose end whoever asked for it waits for, whatever happens. */
+  /** A cancellation for work without a lease: its caller waits until the work ends. */
   public Cancellation() {
     this(null);
   }
 
   /**
-   * For work that whoever asked for it may give up unheard.
+   * A cancellation for work under a lease: its caller may give the work up without saying so.
    *
-   * @param assurance returns while it is certain that the work has not been given up, waits where
-   *     that is in doubt, and throws if it has been; null where there is no doubt
+   * @param leaseCheck returns while the lease holds, waits for its renewal once it has expired, and
+   *     throws if it is lost; null for work without a lease
    */
-  public Cancellation(Runnable assurance) {
-    this.assurance = assurance;
+  public Cancellation(Runnable leaseCheck) {
+    this.leaseCheck = leaseCheck;
   }
 
-  /** A word to be given apart from this one, for work on behalf of the same. */
-  public Cancellation apart() {
-    return new Cancellation(assurance);
+  /** A separate cancellation under the same lease. */
+  public Cancellation withSameLease() {
+    return new Cancellation(leaseCheck);
   }
 
   /**
-   * To be called before a change that outlives the work: returns if whoever asked for it has
-   * certainly not given it up, for it may ask again; throws otherwise. May wait.
+   * Fences a change that outlives the work: returns while the lease holds, throws once it is lost.
+   * Without this check a caller that has given up and retries could see its change applied twice.
+   * May wait for the lease to be renewed.
    */
-  public void assure() {
-    if (assurance != null) {
-      assurance.run();
+  public void checkLease() {
+    if (leaseCheck != null) {
+      leaseCheck.run();
     }
   }
 

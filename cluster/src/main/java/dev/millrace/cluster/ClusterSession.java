@@ -73,7 +73,7 @@ public final class ClusterSession implements Session {
     void close(boolean opened);
   }
 
-  /** Known where the master is in this process; of any other nothing is asked. */
+  /** Asks the master if it is in this process; empty for any other master. */
   @Override
   public Map<String, String> silentTasks(Collection<String> tasks, Duration limit) {
     return closed ? Map.of() : connection.silentTasks(tasks, limit);
@@ -116,7 +116,7 @@ public final class ClusterSession implements Session {
     return values -> run(names, values, RunOptions.DEFAULT);
   }
 
-  /** What a run is asked for, as the master knows it. */
+  /** The names of what a run feeds, fetches and targets, as the master knows them. */
   private record Names(
       Signature signature, List<String> feeds, List<String> fetches, List<String> targets) {}
 

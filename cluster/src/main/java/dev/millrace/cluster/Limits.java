@@ -3,20 +3,20 @@ package dev.millrace.cluster;
 import java.time.Duration;
 
 /**
- * What a server lets its callers use, honest or not. Each is a system property, which the message
- * of a call that is refused names.
+ * Limits on what callers of a server may use. Each is a system property; the error of a refused
+ * call names it.
  *
  * @param messageBytes how long a message may be that carries tensors or a graph
- * @param smallMessageBytes how long any other may be
- * @param pendingBytes how long all messages may be together that are arriving or being served
- * @param request how long a caller may take to say what it wants: for the handshake, for its first
- *     call, and for a request that comes a few bytes at a time
+ * @param smallMessageBytes how long any other message may be
+ * @param pendingBytes total length of the messages being received or served
+ * @param request time limit for the handshake of a connection, for its first call, and for a
+ *     request that arrives slowly
  * @param idle how long a connection without calls and sessions is kept
  * @param calls how many calls a connection may have under way
- * @param resets how many calls it may break off in ten seconds
+ * @param resets how many calls a connection may reset in 10 s
  * @param sessions how many sessions, or graphs without one, a connection may hold
  * @param early how many calls of RecvTensor may wait for steps that have not begun
- * @param earlyAge how long they may
+ * @param earlyAge how long such calls may wait
  */
 public record Limits(
     int messageBytes,
@@ -29,7 +29,7 @@ public record Limits(
     int sessions,
     int early,
     Duration earlyAge) {
-  /** Those of the system properties. */
+  /** The limits that the system properties set. */
   public static Limits ofProperties() {
     return new Limits(
         Integer.getInteger("millrace.limit.message.bytes", Integer.MAX_VALUE),
@@ -44,7 +44,7 @@ public record Limits(
         Duration.ofSeconds(Integer.getInteger("millrace.limit.early.seconds", 300)));
   }
 
-  /** How a caller is told which property raises the limit it has met. */
+  /** The sentence of an error message that names the property for its limit. */
   public static String raisedBy(String property) {
     return " The server's option -Dmillrace.limit." + property + " raises the limit.";
   }

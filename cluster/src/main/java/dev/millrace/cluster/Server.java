@@ -40,10 +40,10 @@ public final class Server implements AutoCloseable {
   private final ClusterSpec cluster;
   private final TaskId task;
 
-  /** Serve what comes by gRPC. */
+  /** Serve gRPC calls. */
   private final TaskThreads calls;
 
-  /** Read links, serve what comes over them, and hear the answers of peers. */
+  /** Read links, serve calls over them, and handle the answers of peers. */
   private final TaskThreads threads;
 
   private final GrpcPeers peers;
@@ -72,9 +72,9 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * Likewise with what TensorFlow calls {@code default_session_config}. Of it, {@code device_count}
-   * says how many CPU devices there are, and {@code operation_timeout_in_ms} how long a step may
-   * take whose client names no limit: after that it fails with DEADLINE_EXCEEDED.
+   * Starts a server with TensorFlow's {@code default_session_config}. Two fields are used: {@code
+   * device_count} sets the number of CPU devices. A step whose client names no timeout fails with
+   * DEADLINE_EXCEEDED after {@code operation_timeout_in_ms}.
    */
   public static Server start(
       ClusterSpec cluster, TaskId task, OpRegistry registry, ConfigProto sessions) {
@@ -96,7 +96,7 @@ public final class Server implements AutoCloseable {
     return createLocalServer(registry, ConfigProto.getDefaultInstance());
   }
 
-  /** Likewise with a {@code default_session_config}. */
+  /** Starts a local server with a {@code default_session_config}. */
   public static Server createLocalServer(OpRegistry registry, ConfigProto sessions) {
     ClusterSpec alone = ClusterSpec.of(Map.of("local", List.of("localhost:0")));
     return start(alone, new TaskId("local", 0), registry, sessions);

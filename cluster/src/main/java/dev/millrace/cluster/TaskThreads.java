@@ -11,25 +11,24 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The threads of a task, which wait far more often than they compute. A limited number are the
- * operating system's; what finds them all taken, or finds that the system gives no more, gets a
- * virtual thread, which costs a waiting step little more than its stack. So the steps of a cluster
- * of usual size run as fast as they can, and no number of waiting ones brings the process to the
- * limit of threads that its user or container has.
+ * The threads that serve a task's calls, which wait far more often than they compute. Up to a limit
+ * they are platform threads, which start a step fastest. Beyond it, or when the system refuses
+ * more, a call runs on a virtual thread. So waiting steps cannot exhaust the thread limit of the
+ * user or container.
  *
  * <p>Threading: any thread.
  */
 final class TaskThreads implements Executor, AutoCloseable {
-  /** How long a thread waits for something to do. */
+  /** How long an idle platform thread is kept. */
   private static final int IDLE_SECONDS = 10;
 
   private final ThreadPoolExecutor pool;
   private final ThreadFactory virtual;
 
-  /** The virtual threads that are at work. */
+  /** Virtual threads that run a call. */
   private final Set<Thread> others = ConcurrentHashMap.newKeySet();
 
-  /** Threads named {@code name} and a number, of which {@code limit} are the system's. */
+  /** Threads named {@code name} and a number, at most {@code limit} of them platform threads. */
   TaskThreads(String name, int limit) {
     virtual = Thread.ofVirtual().name(name + "v", 0).factory();
     pool =
@@ -41,7 +40,7 @@ final class TaskThreads implements Executor, AutoCloseable {
             new SynchronousQueue<>(),
             Thread.ofPlatform().name(name, 0).daemon().factory(),
             (task, full) -> startVirtual(task));
-    // What carries virtual threads and wakes them is started now: when it is needed it may be late.
+    // Starts the carrier threads and the timer of virtual threads now: later there may be no room.
     virtual.newThread(() -> LockSupport.parkNanos(1)).start();
   }
 
@@ -71,7 +70,7 @@ final class TaskThreads implements Executor, AutoCloseable {
         .start();
   }
 
-  /** Interrupts what is under way. */
+  /** Interrupts running calls and accepts no more. */
   @Override
   public void close() {
     pool.shutdownNow();

@@ -34,13 +34,14 @@ import java.util.function.Supplier;
  * cannot block each other; and when a frame asks it to run something, it first lets another thread
  * go on reading.
  *
- * <p>A side that has heard nothing for {@link Links#SILENCE} gives the link up: its calls fail, and
- * whoever made them may make them again. So the other side, which may have been stopped and not
- * know, must not run them after that. Every sign of life carries when it was sent, and brings back
- * the time of the latest that has come from the other side: until {@code SILENCE} after a sign of
- * ours that the other side is known to have had, it has not given us up. What a call changes is
- * changed within that time only; after it, the call waits for a fresh sign ({@link #assure}), which
- * a side that has given up does not send any more.
+ * <p>A call runs under a lease. A side that has heard nothing for {@link Links#SILENCE} gives the
+ * link up: its calls fail, and their callers may retry them. The other side may have been stopped
+ * and not know this, so it must not run those calls later. Every heartbeat carries the time it was
+ * sent and echoes the time of the latest heartbeat from the other side. The echo of one of our
+ * heartbeats renews the lease until {@code SILENCE} after that heartbeat was sent: until then the
+ * other side has not given us up. A call changes state only while the lease holds. Once it has
+ * expired, the call asks for a heartbeat and waits ({@link #checkLease}); a side that has given up
+ * sends none.
  *
  * <p>Threading: any thread.
  */
@@ -53,13 +54,13 @@ public final class Link implements Outlet {
   private static final int TENSOR = 6;
   private static final int CLEANUP = 7;
   private static final int BYE = 8;
-  private static final int ASK = 9;
+  private static final int HEARTBEAT_REQUEST = 9;
 
   private static final int KEPT_KEYS = 10_000;
   private static final int GOODBYE_MILLIS = 200;
   private static final long UNUSED_NANOS = 5_000_000_000L;
-  private static final long ASSURANCE_NANOS = 60_000_000_000L;
-  private static final long ASK_MILLIS = 500;
+  private static final long LEASE_WAIT_NANOS = 60_000_000_000L;
+  private static final long HEARTBEAT_REQUEST_MILLIS = 500;
 
   /** A call of ours that has not been answered. */
   private record Call(long stepId, CompletableFuture<List<Tensor>> answer) {}
@@ -87,15 +88,15 @@ public final class Link implements Outlet {
   /** Keys that have come before. Touched by the reader only. */
   private final Map<String, Rendezvous.Key> keys = new LinkedHashMap<>();
 
-  /** When the latest sign of life that has come was sent, by the other side's clock; 0 if none. */
-  private volatile long heardStamp;
+  /** When the latest heartbeat received was sent, by the other side's clock; 0 if none. */
+  private volatile long peerSentNanos;
 
-  /** Until when the other side has certainly not given this link up. */
-  private volatile long assuredUntilNanos;
+  /** Until when the other side has certainly not given this link up: the end of the lease. */
+  private volatile long leaseEndNanos;
 
-  private final Object assurance = new Object();
+  private final Object leaseRenewed = new Object();
   private long lastBeatNanos = System.nanoTime();
-  private final AtomicBoolean beatWaits = new AtomicBoolean();
+  private final AtomicBoolean beatQueued = new AtomicBoolean();
   private final AtomicBoolean isLost = new AtomicBoolean();
   private volatile MillraceException loss;
 
@@ -114,8 +115,8 @@ public final class Link implements Outlet {
     this.service = service;
     this.threads = threads;
     this.outbox = new Outbox(out, this::execute, this::loseWriting);
-    // What was said to open the link has reached the other side, or no call would come from it.
-    this.assuredUntilNanos = in.openedNanos() + Links.SILENCE.toNanos();
+    // The handshake has reached the other side, or no call would come from it.
+    this.leaseEndNanos = in.openedNanos() + Links.SILENCE.toNanos();
     if (shared != null) {
       in.share(shared);
       out.share(shared);
@@ -350,7 +351,7 @@ public final class Link implements Outlet {
     int kind = in.getByte();
     switch (kind) {
       case BEAT -> readBeat();
-      case ASK -> {
+      case HEARTBEAT_REQUEST -> {
         readBeat();
         sendBeat(BEAT);
       }
@@ -409,7 +410,7 @@ public final class Link implements Outlet {
       feeds.put(in.getString(), in.getTensor());
     }
     List<String> fetches = strings();
-    Cancellation cancellation = new Cancellation(this::assure);
+    Cancellation cancellation = new Cancellation(this::checkLease);
     serving.put(id, cancellation);
     RunGraph call = new RunGraph(session, own, graph, stepId, feeds, fetches, null);
     return () ->
@@ -440,7 +441,7 @@ public final class Link implements Outlet {
             fetches,
             targets,
             millis == 0 ? null : Duration.ofMillis(millis));
-    Cancellation cancellation = new Cancellation(this::assure);
+    Cancellation cancellation = new Cancellation(this::checkLease);
     serving.put(id, cancellation);
     return () ->
         serve(id, feeds, () -> service.step(this, call, cancellation), () -> false, () -> {});
@@ -551,53 +552,53 @@ public final class Link implements Outlet {
     in.excuse();
   }
 
-  /** Gives a sign of life if the last is that old. Called by one thread. */
+  /** Sends a heartbeat if the last one is that old. Called by one thread. */
   void beat(long everyNanos) {
     long now = System.nanoTime();
     if (now - lastBeatNanos >= everyNanos) {
       lastBeatNanos = now;
-      if (beatWaits.compareAndSet(false, true)) {
+      if (beatQueued.compareAndSet(false, true)) {
         sendBeat(BEAT);
       } else {
-        outbox.flushApart();
+        outbox.flushOnVirtualThread();
       }
     }
   }
 
   private void sendBeat(int kind) {
-    outbox.sendApart(
+    outbox.sendOnVirtualThread(
         o -> {
-          beatWaits.set(false);
+          beatQueued.set(false);
           o.putByte(kind);
           o.putLong(System.nanoTime());
-          o.putLong(heardStamp);
+          o.putLong(peerSentNanos);
         });
   }
 
   private void readBeat() throws IOException {
-    heardStamp = in.getLong();
+    peerSentNanos = in.getLong();
     long echo = in.getLong();
     long until = echo + Links.SILENCE.toNanos();
-    if (echo != 0 && until - assuredUntilNanos > 0) {
-      synchronized (assurance) {
-        assuredUntilNanos = until;
-        assurance.notifyAll();
+    if (echo != 0 && until - leaseEndNanos > 0) {
+      synchronized (leaseRenewed) {
+        leaseEndNanos = until;
+        leaseRenewed.notifyAll();
       }
     }
   }
 
-  /** Relies on nothing the other side has said so far. */
-  void doubt() {
-    assuredUntilNanos = System.nanoTime() - 1;
+  /** Ends the lease: the next change waits until the other side renews it. */
+  void expireLease() {
+    leaseEndNanos = System.nanoTime() - 1;
   }
 
   /**
-   * Returns if the other side has certainly not given this link up; waits for its word where that
-   * is in doubt, and throws if the link is lost.
+   * Returns while the lease holds; waits for its renewal once it has expired, and throws if the
+   * link is lost.
    */
-  private void assure() {
-    if (System.nanoTime() - assuredUntilNanos >= 0) {
-      awaitAssurance();
+  private void checkLease() {
+    if (System.nanoTime() - leaseEndNanos >= 0) {
+      awaitLease();
     }
     MillraceException lost = loss;
     if (lost != null) {
@@ -605,22 +606,23 @@ public final class Link implements Outlet {
     }
   }
 
-  private void awaitAssurance() {
+  private void awaitLease() {
     long start = System.nanoTime();
     long now = start;
     try {
-      for (; loss == null && now - assuredUntilNanos >= 0; now = System.nanoTime()) {
-        if (now - start > ASSURANCE_NANOS) {
+      for (; loss == null && now - leaseEndNanos >= 0; now = System.nanoTime()) {
+        if (now - start > LEASE_WAIT_NANOS) {
           throw new MillraceException(
               Code.UNAVAILABLE,
               peer
-                  + " does not say whether it still waits for this step, which it may have given"
-                  + " up.");
+                  + " has not renewed its lease on this step for "
+                  + LEASE_WAIT_NANOS / 1_000_000_000
+                  + " s, so it may have given the step up. The step fails here; retry it.");
         }
-        sendBeat(ASK);
-        synchronized (assurance) {
-          if (loss == null && System.nanoTime() - assuredUntilNanos >= 0) {
-            assurance.wait(ASK_MILLIS);
+        sendBeat(HEARTBEAT_REQUEST);
+        synchronized (leaseRenewed) {
+          if (loss == null && System.nanoTime() - leaseEndNanos >= 0) {
+            leaseRenewed.wait(HEARTBEAT_REQUEST_MILLIS);
           }
         }
       }
@@ -657,8 +659,8 @@ public final class Link implements Outlet {
       return;
     }
     loss = cause;
-    synchronized (assurance) {
-      assurance.notifyAll();
+    synchronized (leaseRenewed) {
+      leaseRenewed.notifyAll();
     }
     try {
       channel.close();

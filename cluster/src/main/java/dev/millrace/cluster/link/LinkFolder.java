@@ -21,11 +21,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The folder a process shares with those of its user on its host: the socket they connect to and
- * the files of shared tensors. Memory backs it where the system has such a place. It lies in a
- * folder that only the user can open, so nobody else can put anything there.
+ * the files of shared tensors. Memory backs it where the system has such a place. Its parent folder
+ * is open to this user only, so other users can put nothing there.
  *
- * <p>Beside it is a file that its process keeps locked: the system takes the lock back when the
- * process ends, however that happens, and the next process to start removes the folder.
+ * <p>Its process holds a lock on a file beside it. The system releases the lock when the process
+ * ends, for whatever reason; the next process to start removes the folder.
  */
 final class LinkFolder implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LinkFolder.class);
@@ -55,7 +55,9 @@ final class LinkFolder implements AutoCloseable {
       try {
         return create(ofUser(MEMORY));
       } catch (MillraceException e) {
-        LOG.warn("Tensors are not shared through memory: {}", e.getMessage());
+        LOG.warn(
+            "No shared-memory folder in /dev/shm; links use the user's private folder instead: {}",
+            e.getMessage());
       }
     }
     return create(PrivateFolder.ofUser());
@@ -76,7 +78,7 @@ final class LinkFolder implements AutoCloseable {
         FileChannel.open(
             unlocked, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), FILE);
     try {
-      // Others see it when it is locked, not before.
+      // Renamed once it is locked: other processes must not see it unlocked.
       lock.lock();
       Files.move(unlocked, locked, StandardCopyOption.ATOMIC_MOVE);
       LinkFolder folder = new LinkFolder(Files.createDirectory(parent.resolve(name), FOLDER), lock);
@@ -102,7 +104,7 @@ final class LinkFolder implements AutoCloseable {
     return folder.resolve(SOCKET);
   }
 
-  /** The same path if it is the folder of another process of this user; else null. */
+  /** {@code other} if it is the folder of another process of this user; else null. */
   Path sibling(Path other) {
     boolean is =
         path.getParent().equals(other.getParent())
@@ -111,18 +113,18 @@ final class LinkFolder implements AutoCloseable {
     return is ? other : null;
   }
 
-  /** Removes what killed processes left: folders whose locks nobody holds. */
+  /** Removes what killed processes left: folders whose locks are free. */
   private static void deleteAbandoned(Path parent) {
     try (DirectoryStream<Path> files = Files.newDirectoryStream(parent, PREFIX + "*" + LOCK)) {
       for (Path lock : files) {
         String name = lock.getFileName().toString();
-        // A process that closes a file of its own loses the lock it has on it.
+        // Closing any channel of a file releases this process's own lock on it.
         if (!name.startsWith(PREFIX + ProcessHandle.current().pid() + "-")) {
           deleteIfAbandoned(parent, lock, name.substring(0, name.length() - LOCK.length()));
         }
       }
     } catch (IOException e) {
-      LOG.debug("What killed processes left in {} stays: {}", parent, e.toString());
+      LOG.debug("Cannot list {} for folders that killed processes left: {}", parent, e.toString());
     }
   }
 
@@ -134,19 +136,19 @@ final class LinkFolder implements AutoCloseable {
         Files.delete(lock);
       }
     } catch (IOException e) {
-      // Another process is at it.
-      LOG.debug("{} stays: {}", lock, e.toString());
+      // Another process is deleting it.
+      LOG.debug("Cannot remove the abandoned folder of {}: {}", lock, e.toString());
     }
   }
 
-  /** Deletes a folder of files, and nothing that is reached by a symbolic link. */
+  /** Deletes a folder and its files; follows no symbolic link. */
   private static void deleteAll(Path parent, String name) throws IOException {
     if (!Files.exists(parent.resolve(name), LinkOption.NOFOLLOW_LINKS)) {
       return;
     }
     try (DirectoryStream<Path> in = Files.newDirectoryStream(parent)) {
       if (!(in instanceof SecureDirectoryStream<Path> secure)) {
-        throw new IOException("the system cannot delete by folder");
+        throw new IOException("this file system cannot delete relative to an open folder");
       }
       Path folder = Path.of(name);
       try (SecureDirectoryStream<Path> files =
@@ -167,7 +169,7 @@ final class LinkFolder implements AutoCloseable {
       lock.close();
     } catch (IOException e) {
       // The next process to start removes it.
-      LOG.debug("{} stays: {}", path, e.toString());
+      LOG.debug("Cannot remove {}: {}", path, e.toString());
     }
   }
 

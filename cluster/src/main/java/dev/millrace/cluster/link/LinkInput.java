@@ -104,7 +104,7 @@ final class LinkInput {
 
   byte[] getBytes() throws IOException {
     int count = getCount();
-    // A peer's word for how many there are is worth no memory before they come.
+    // Grows as bytes arrive: the count that a peer announces must not allocate memory.
     byte[] bytes = new byte[Math.min(count, BUFFER_BYTES)];
     for (int at = 0; at < count; ) {
       if (at == bytes.length) {

@@ -48,8 +48,8 @@ public final class Links implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Links.class);
 
   /**
-   * After this long without a sign of life a process counts as lost. The same in all processes: one
-   * relies on it that others do not give it up earlier.
+   * After this long without a heartbeat a process counts as lost. Must be the same in all
+   * processes: the lease of a call relies on peers not giving up earlier.
    */
   public static final Duration SILENCE =
       Duration.ofMillis(Integer.getInteger("millrace.link.silence.millis", 3500));
@@ -62,13 +62,13 @@ public final class Links implements AutoCloseable {
   private static final long HANDSHAKE_NANOS = 10_000_000_000L;
   private static final long SHORTEST_PAUSE_NANOS = 100_000_000L;
   private static final long LONGEST_PAUSE_NANOS = 3_200_000_000L;
-  private static final int TURNS_LEFT_OUT = 32;
+  private static final int MAX_SKIPPED_RUNS = 32;
 
-  /** Signs of life are late by a second at most. */
-  private static final int TICKS_LEFT_OUT = 4;
+  /** Delays heartbeats by a second at most. */
+  private static final int MAX_SKIPPED_TICKS = 4;
 
-  /** So many may be connected and not have shown their tickets; the oldest have to go. */
-  private static final int MOST_GUESTS = 256;
+  /** Limit on connections that have not shown a ticket; the oldest is closed beyond it. */
+  private static final int MAX_UNAUTHENTICATED = 256;
 
   private static final int CONNECT_MILLIS = 3000;
 
@@ -90,10 +90,10 @@ public final class Links implements AutoCloseable {
   private final ScheduledExecutorService timer;
   private final Map<Ticket, Invited> invited = new ConcurrentHashMap<>();
 
-  /** Those who have connected and not shown a ticket, and since when. */
-  private final Map<SocketChannel, Long> guests = new ConcurrentHashMap<>();
+  /** Connections that have not shown a ticket, and since when. */
+  private final Map<SocketChannel, Long> unauthenticated = new ConcurrentHashMap<>();
 
-  /** Connections of ours that have not been welcomed, and since when. */
+  /** Outgoing connections whose handshake is not complete, and since when. */
   private final Map<SocketChannel, Long> handshakes = new ConcurrentHashMap<>();
 
   private final Map<String, Link> byTask = new ConcurrentHashMap<>();
@@ -126,7 +126,7 @@ public final class Links implements AutoCloseable {
     } catch (IOException | UnsupportedOperationException e) {
       LOG.debug("No links within the host: {}", e.toString());
     } catch (MillraceException e) {
-      LOG.warn("No memory is shared with other processes of this host: {}", e.getMessage());
+      LOG.warn("Links within this host use TCP, not shared memory: {}", e.getMessage());
     }
     try {
       if (address != null) {
@@ -143,7 +143,10 @@ public final class Links implements AutoCloseable {
         Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name(name + "-beat").daemon().factory());
     timer.scheduleWithFixedDelay(
-        new Recurring(this::tick, TICKS_LEFT_OUT), TICK_NANOS, TICK_NANOS, TimeUnit.NANOSECONDS);
+        new PeriodicTask(this::tick, MAX_SKIPPED_TICKS),
+        TICK_NANOS,
+        TICK_NANOS,
+        TimeUnit.NANOSECONDS);
     every(Duration.ofSeconds(1), () -> all.forEach(Link::giveBackUnused));
     for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
       if (c != null) {
@@ -172,12 +175,12 @@ public final class Links implements AutoCloseable {
   }
 
   /**
-   * Runs something again and again on the thread that watches the links; it must not wait. If it
-   * throws, it is run again, later and later.
+   * Runs an action periodically on the thread that watches the links; it must not block. After a
+   * failure it runs again, less often.
    */
   public void every(Duration period, Runnable action) {
     timer.scheduleWithFixedDelay(
-        new Recurring(action, TURNS_LEFT_OUT),
+        new PeriodicTask(action, MAX_SKIPPED_RUNS),
         period.toNanos(),
         period.toNanos(),
         TimeUnit.NANOSECONDS);
@@ -207,7 +210,7 @@ public final class Links implements AutoCloseable {
     return new long[] {t.high, t.low};
   }
 
-  /** Goes on whatever happens: nobody would be let in any more. */
+  /** Accepts connections. Survives every failure: otherwise no peer could connect any more. */
   private void accept(ServerSocketChannel listener) {
     long pause = SHORTEST_PAUSE_NANOS;
     while (!closed) {
@@ -218,43 +221,43 @@ public final class Links implements AutoCloseable {
         pause = SHORTEST_PAUSE_NANOS;
       } catch (Throwable t) {
         if (c != null) {
-          guests.remove(c);
+          unauthenticated.remove(c);
           closeQuietly(c);
         }
         if (!listener.isOpen()) {
           if (!closed) {
-            LOG.warn("No more links can be accepted: {}", t.toString());
+            LOG.warn("This task accepts no more links, its listener is closed: {}", t.toString());
           }
           return;
         }
-        // Out of file descriptors or threads, most likely: it would fail again at once.
-        sayFailed(t);
+        // Out of file descriptors or threads, most likely: an immediate retry would fail too.
+        logFailure(t);
         LockSupport.parkNanos(pause);
         pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
       }
     }
   }
 
-  private static void sayFailed(Throwable t) {
+  private static void logFailure(Throwable t) {
     try {
-      LOG.warn("A link could not be accepted: {}", t.toString());
+      LOG.warn("Cannot accept a link, will retry: {}", t.toString());
     } catch (Throwable again) {
-      // No memory to say so, most likely.
+      // Logging fails as well, most likely for lack of memory.
     }
   }
 
-  /** Hears whoever has connected, on a thread that costs little: it may be anybody. */
+  /** Starts the handshake of an unauthenticated peer, on a virtual thread because that is cheap. */
   private void admit(SocketChannel c, boolean byTcp) throws IOException {
-    if (guests.size() >= MOST_GUESTS) {
-      guests.entrySet().stream()
+    if (unauthenticated.size() >= MAX_UNAUTHENTICATED) {
+      unauthenticated.entrySet().stream()
           .min(Comparator.comparingLong(g -> g.getValue() - System.nanoTime()))
           .ifPresent(
               oldest -> {
-                guests.remove(oldest.getKey());
+                unauthenticated.remove(oldest.getKey());
                 closeQuietly(oldest.getKey());
               });
     }
-    guests.put(c, System.nanoTime());
+    unauthenticated.put(c, System.nanoTime());
     if (byTcp) {
       c.setOption(StandardSocketOptions.TCP_NODELAY, true);
     }
@@ -263,7 +266,7 @@ public final class Links implements AutoCloseable {
 
   private void welcome(SocketChannel c) {
     try {
-      Invited guest = guest(c);
+      Invited guest = authenticate(c);
       LinkInput in = new LinkInput(c);
       LinkOutput out = new LinkOutput(c);
       boolean sameHost = c.getLocalAddress() instanceof UnixDomainSocketAddress;
@@ -271,23 +274,23 @@ public final class Links implements AutoCloseable {
       out.putLong(MAGIC);
       out.putByte(shared != null ? 1 : 0);
       out.flush();
-      if (guests.remove(c) == null) {
-        throw new IOException("too late");
+      if (unauthenticated.remove(c) == null) {
+        throw new IOException("the handshake took too long");
       }
       add(new Link(guest.who, c, in, out, shared, service, threads));
     } catch (Throwable t) {
-      guests.remove(c);
+      unauthenticated.remove(c);
       closeQuietly(c);
-      LOG.debug("A connection that was no link: {}", t.toString());
+      LOG.debug("Closed a connection that is not a link: {}", t.toString());
     }
   }
 
-  /** Who it is that has connected. */
-  private Invited guest(SocketChannel c) throws IOException {
+  /** Reads the ticket and returns the peer it was issued to. */
+  private Invited authenticate(SocketChannel c) throws IOException {
     ByteBuffer shown = ByteBuffer.allocate(3 * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
     while (shown.hasRemaining()) {
       if (c.read(shown) < 0) {
-        throw new EOFException("closed before it showed a ticket");
+        throw new EOFException("closed before it sent a ticket");
       }
     }
     shown.flip();
@@ -296,7 +299,7 @@ public final class Links implements AutoCloseable {
     }
     Invited guest = invited.remove(new Ticket(shown.getLong(), shown.getLong()));
     if (guest == null) {
-      throw new IOException("a ticket that was not given out or has expired");
+      throw new IOException("the ticket was not issued here or has expired");
     }
     return guest;
   }
@@ -306,7 +309,7 @@ public final class Links implements AutoCloseable {
     return theirs == null ? null : new SharedFiles(folder.path(), theirs);
   }
 
-  /** The folder of another process of this user on this host; null if it says otherwise. */
+  /** The folder of another process of this user on this host; null if it is not one. */
   private Path sibling(String peersFolder) {
     return folder == null || peersFolder.isEmpty() ? null : folder.sibling(Path.of(peersFolder));
   }
@@ -326,7 +329,7 @@ public final class Links implements AutoCloseable {
         c = connect(LinkFolder.socketIn(theirs));
         sameHost = true;
       } catch (IOException e) {
-        LOG.debug("{} is not reached within this host: {}", name, e.toString());
+        LOG.debug("Cannot reach {} within this host: {}", name, e.toString());
       }
     }
     if (c == null) {
@@ -366,7 +369,7 @@ public final class Links implements AutoCloseable {
     }
   }
 
-  /** A process that does not accept, being stopped, has a caller wait once many have called. */
+  /** Connects with a deadline: a stopped process does not accept, and its backlog may be full. */
   private SocketChannel connect(Path socket) throws IOException {
     SocketChannel c = SocketChannel.open(StandardProtocolFamily.UNIX);
     Future<?> deadline;
@@ -440,12 +443,12 @@ public final class Links implements AutoCloseable {
     }
     if (heldUp) {
       heldUpNanos = now;
-      sayHeldUp(since);
+      logPause(since);
     }
     for (Link l : all) {
       watch(l, heldUp);
     }
-    for (Map<SocketChannel, Long> half : List.of(guests, handshakes)) {
+    for (Map<SocketChannel, Long> half : List.of(unauthenticated, handshakes)) {
       half.forEach(
           (c, start) -> {
             if (now - start > HANDSHAKE_NANOS) {
@@ -457,13 +460,13 @@ public final class Links implements AutoCloseable {
     invited.values().removeIf(i -> now - i.sinceNanos > HANDSHAKE_NANOS);
   }
 
-  /** Others may have given this process up meanwhile: whoever reads their log looks here. */
-  private void sayHeldUp(long nanos) {
+  /** Explains why peers may have given this process up. */
+  private void logPause(long nanos) {
     long before = collectionMillis;
     collectionMillis = collectionMillisSoFar();
     LOG.warn(
-        "This process stood still for {} s, of which garbage collections took {} s. Others give it"
-            + " up after {} s.",
+        "This process was paused for {} s, {} s of it in garbage collection. Peers give it up after"
+            + " {} s (-Dmillrace.link.silence.millis).",
         seconds(nanos / 1_000_000),
         seconds(collectionMillis - before),
         seconds(SILENCE.toMillis()));
@@ -479,12 +482,12 @@ public final class Links implements AutoCloseable {
         .sum();
   }
 
-  /** What goes wrong with one link is not the others'. */
+  /** Checks one link and sends its heartbeat. A failure does not affect the other links. */
   private static void watch(Link l, boolean heldUp) {
     try {
       if (heldUp) {
         l.excuseSilence();
-        l.doubt();
+        l.expireLease();
       }
       long silent = l.silenceNanos();
       if (silent > SILENCE.toNanos()) {
@@ -502,7 +505,7 @@ public final class Links implements AutoCloseable {
         l.beat(BEAT_NANOS);
       }
     } catch (Throwable t) {
-      LOG.warn("A sign of life to {} could not be given: {}", l.peer(), t.toString());
+      LOG.warn("Cannot send a heartbeat to {}: {}", l.peer(), t.toString());
     }
   }
 
@@ -526,7 +529,7 @@ public final class Links implements AutoCloseable {
     }
     all.forEach(Link::close);
     handshakes.keySet().forEach(Links::closeQuietly);
-    guests.keySet().forEach(Links::closeQuietly);
+    unauthenticated.keySet().forEach(Links::closeQuietly);
     if (folder != null) {
       folder.close();
     }

@@ -52,11 +52,11 @@ final class Outbox {
   /** Sends without writing on this thread. */
   void sendLater(Frame f) {
     add(f);
-    callWriter();
+    startWriter();
   }
 
-  /** Has another thread write what waits, if anything does. */
-  void callWriter() {
+  /** Starts a pool thread that writes the queued frames, if there are any. */
+  void startWriter() {
     if (closed || queue.isEmpty() || !writerCalled.compareAndSet(false, true)) {
       return;
     }
@@ -70,23 +70,23 @@ final class Outbox {
       called = true;
     } finally {
       if (!called) {
-        // There was no thread to be had; the next time there may be.
+        // The pool had no thread; the next call may find one.
         writerCalled.set(false);
       }
     }
   }
 
   /**
-   * Sends what must go out also when the pool is busy or has no threads left: on a virtual thread,
-   * which waits for nothing but the peer.
+   * Sends a frame from a virtual thread. Heartbeats must go out even when the pool is busy or has
+   * no threads left.
    */
-  void sendApart(Frame f) {
+  void sendOnVirtualThread(Frame f) {
     add(f);
-    flushApart();
+    flushOnVirtualThread();
   }
 
-  /** Has what waits written, whatever the pool does. */
-  void flushApart() {
+  /** Flushes queued frames from a virtual thread, independently of the pool. */
+  void flushOnVirtualThread() {
     Thread.startVirtualThread(this::flush);
   }
 

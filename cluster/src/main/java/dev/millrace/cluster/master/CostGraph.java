@@ -9,11 +9,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** How long each node of a step took, in the form in which TensorFlow tells it. */
+/** Builds TensorFlow's cost graph: how long each node of a step took. */
 final class CostGraph {
   private CostGraph() {}
 
-  /** The nodes of {@code partitions}, with what {@code times} say of them. */
+  /** The cost graph of the nodes of {@code partitions}, with their {@code times}. */
   static CostGraphDef of(List<GraphDef> partitions, List<DeviceStepStats> times) {
     Map<String, Long> micros = new HashMap<>();
     for (DeviceStepStats d : times) {

@@ -65,7 +65,7 @@ public final class Master {
     this.registry = registry;
   }
 
-  /** How long a step may take whose client does not say so; null for any time. */
+  /** Sets the time limit of steps whose client names none; null for no limit. */
   public void limitSteps(Duration timeout) {
     stepTimeout = timeout;
   }
@@ -99,7 +99,7 @@ public final class Master {
   }
 
   /**
-   * Which of these tasks do not answer within {@code limit}, and why; see {@link
+   * The tasks that do not answer within {@code limit}, with the reason; see {@link
    * dev.millrace.runtime.Session#silentTasks}.
    */
   public Map<String, String> silentTasks(Collection<String> names, Duration limit) {

@@ -77,7 +77,7 @@ public final class MasterSession {
     }
   }
 
-  /** TensorFlow's words, which its users look for. */
+  /** TensorFlow's own message: its users match it. */
   private static final String CLOSED =
       "Step was cancelled by an explicit call to `Session::Close()`.";
 
@@ -132,7 +132,7 @@ public final class MasterSession {
     devices.forEach(d -> devicesByName.put(d.name(), d));
   }
 
-  /** Limits the time of steps that name no limit of their own; null does not. */
+  /** Sets the time limit of steps whose client names none; null for no limit. */
   void limitSteps(Duration timeout) {
     stepTimeout = timeout;
   }
@@ -228,7 +228,7 @@ public final class MasterSession {
     }
   }
 
-  /** Likewise; what the client wants to know of the step is added to {@code metadata}. */
+  /** Runs a step and adds the metadata that the client asked for to {@code metadata}. */
   public List<Tensor> run(
       List<String> feedNames,
       List<Tensor> feeds,
@@ -306,7 +306,7 @@ public final class MasterSession {
     return plan;
   }
 
-  /** What the step runs, of the session's graph. */
+  /** The part of the session's graph that the step runs. */
   private Graph clientGraph(Wish wish) {
     List<Output> feeds = wish.feeds.stream().map(graph::output).toList();
     List<Output> fetches = wish.fetches.stream().map(graph::output).toList();
@@ -327,7 +327,7 @@ public final class MasterSession {
         client, d -> DeviceSpec.parse(d).taskName(), d -> devicesByName.get(d).incarnation(), "S");
   }
 
-  /** What each device runs in such a step. */
+  /** The graph of each device for such a step. */
   private synchronized List<GraphDef> partitionGraphs(Wish wish) {
     List<GraphDef> parts = new ArrayList<>();
     for (Graph ofTask : byTask(clientGraph(wish)).values()) {
@@ -388,7 +388,7 @@ public final class MasterSession {
     CompletableFuture<Void> timer = timer(options, stepId, cancellation);
     List<Tensor> results = List.of();
     try {
-      cancellation.assure();
+      cancellation.checkLease();
       for (StepPlan.Part p : plan.parts()) {
         RunGraph call =
             new RunGraph(
@@ -448,8 +448,8 @@ public final class MasterSession {
   }
 
   /**
-   * Goes on with a partial run, all of which ends with {@code cancellation}; the results are the
-   * caller's to release.
+   * Continues a partial run. {@code cancellation} ends the whole run. The caller releases the
+   * results.
    */
   public List<Tensor> runPartial(
       String id,

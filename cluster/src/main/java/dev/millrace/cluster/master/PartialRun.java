@@ -90,7 +90,7 @@ final class PartialRun {
     }
   }
 
-  /** Refuses, in TensorFlow's words, what is not left to be fed or fetched. */
+  /** Refuses names that were not set up or were already used, with TensorFlow's messages. */
   private static void check(
       Set<String> setUp, Set<String> left, List<String> names, String kind, String done) {
     for (String n : names) {

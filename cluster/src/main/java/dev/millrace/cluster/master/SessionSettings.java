@@ -10,13 +10,13 @@ import java.util.List;
  * What a client asks of a session, out of its ConfigProto.
  *
  * @param deviceFilters only tasks that match one are used; empty means all
- * @param isolated whether its variables are its own; so with a cluster of its own, unless it asks
- *     to share them
+ * @param isolated whether the session has its own variables. True if it brings its own cluster,
+ *     unless it asks to share state
  * @param startTimeout how long to wait for the tasks
  * @param cluster the tasks to use in place of the server's own cluster; null if that is meant
  * @param target where the client has reached the master, as {@code host:port}
- * @param costModelEvery of so many runs of a step one is measured; 0 for none
- * @param costModelAfter so many runs are not measured at first
+ * @param costModelEvery measures one in this many runs of a step; 0 for none
+ * @param costModelAfter how many runs pass before the first is measured
  */
 public record SessionSettings(
     List<DeviceSpec> deviceFilters,
@@ -50,7 +50,7 @@ public record SessionSettings(
         c.getGraphOptions().getBuildCostModelAfter());
   }
 
-  /** Whether the costs of a step's run are to be told, {@code before} runs of it having ended. */
+  /** Whether to measure a run of a step after {@code before} earlier runs. */
   boolean measures(long before) {
     long n = before - costModelAfter;
     return costModelEvery > 0 && n >= 0 && (n + 1) % costModelEvery == 0;

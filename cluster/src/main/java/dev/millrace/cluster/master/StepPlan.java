@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * @param collectiveKey under which masters with the same collectives agree on step ids; 0 if it has
  *     none
- * @param runs how often it was run, counted where costs are asked for
+ * @param runs how often the step ran; counted only if a cost model is requested
  */
 record StepPlan(
     List<Part> parts,

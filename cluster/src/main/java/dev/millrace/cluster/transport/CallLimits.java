@@ -30,15 +30,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps what comes over a connection of gRPC's within {@link Limits}, before any of it is kept for
- * long: gRPC has one limit for the messages of all methods, and none for the time they take.
+ * Enforces {@link Limits} on the HTTP/2 frames of a gRPC connection. gRPC has one size limit for
+ * the messages of all methods, and no limit on the time a request takes to arrive.
  *
  * <p>Threading: the connection's event loop.
  */
 final class CallLimits extends Http2FrameListenerDecorator {
   private static final Logger LOG = LoggerFactory.getLogger(CallLimits.class);
 
-  /** What must come of a request in a second, on the average, once it has had its time. */
+  /** The average rate below which a request that has used up its time limit is refused. */
   private static final int BYTES_PER_SECOND = 1 << 10;
 
   private static final AsciiString ENCODING = AsciiString.of("grpc-encoding");
@@ -55,7 +55,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
           .map(m -> "/" + m.getFullMethodName())
           .collect(Collectors.toUnmodifiableSet());
 
-  /** The limits of a server and what all its connections use of them. */
+  /** The limits of a server, and what its connections use of them together. */
   static final class Shared {
     private final Limits limits;
 
@@ -70,7 +70,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
     }
   }
 
-  /** A call of which something has come. */
+  /** A call of which at least the headers have arrived. */
   private static final class Request {
     final String path;
     final long beganNanos = System.nanoTime();
@@ -89,9 +89,10 @@ final class CallLimits extends Http2FrameListenerDecorator {
   private final Limits limits;
   private final Map<Integer, Request> requests = new HashMap<>();
 
-  /** Since when there has been no call, and whether there has ever been a whole one. */
+  /** Since when there has been no call. */
   private long idleNanos = System.nanoTime();
 
+  /** Whether a complete request has ever arrived. */
   private boolean used;
 
   CallLimits(GrpcHttp2ConnectionHandler handler, Http2FrameListener others, Shared shared) {
@@ -124,7 +125,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
         .schedule(() -> look(ctx), limits.request().toMillis() / 4, TimeUnit.MILLISECONDS);
   }
 
-  /** Ends what takes too long. */
+  /** Refuses slow requests and closes an idle connection. */
   private void look(ChannelHandlerContext ctx) {
     if (!ctx.channel().isActive()) {
       return;
@@ -142,7 +143,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
             Code.DEADLINE_EXCEEDED,
             String.format(
                 Locale.ROOT,
-                "Only %d bytes of a request to %s have come in %.1f s.%s",
+                "Only %d bytes of a request to %s arrived in %.1f s, less than 1 KiB per second.%s",
                 r.bytes,
                 r.path,
                 nanos / 1e9,
@@ -191,7 +192,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
     r.whole |= end;
   }
 
-  /** A few compressed bytes may be a message that fills the memory. */
+  /** Refuses compression: a few compressed bytes may expand to a message that fills the heap. */
   private void check(ChannelHandlerContext ctx, int stream, Http2Headers headers) {
     CharSequence encoding = headers.get(ENCODING);
     if (encoding != null && !"identity".contentEquals(encoding)) {
@@ -238,10 +239,10 @@ final class CallLimits extends Http2FrameListenerDecorator {
           ctx,
           stream,
           Code.RESOURCE_EXHAUSTED,
-          "The requests that this server is receiving or serving have more than "
+          "The requests that this server is receiving or serving exceed "
               + limits.pendingBytes()
-              + " bytes together, half of its heap unless it was told otherwise. Send less at once,"
-              + " or give it a larger heap (-Xmx)."
+              + " bytes together (default: half of its heap). Send less at once, or give it a"
+              + " larger heap (-Xmx)."
               + Limits.raisedBy("pending.bytes"));
       return n + padding;
     }
@@ -256,7 +257,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
     }
   }
 
-  /** Answers a call with an error and has gRPC drop what it has of it. */
+  /** Answers a call with an error and makes gRPC drop the rest of it. */
   private void refuse(ChannelHandlerContext ctx, int stream, Code code, String message) {
     Http2Stream s = handler.connection().stream(stream);
     Request r = requests.get(stream);
@@ -268,7 +269,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
       // As if the caller had given up.
       super.onRstStreamRead(ctx, stream, Http2Error.CANCEL.code());
     } catch (Http2Exception e) {
-      LOG.debug("A call was over already: {}", e.getMessage());
+      LOG.debug("The refused call had already ended: {}", e.getMessage());
     }
     if (!s.isHeadersSent()) {
       Http2Headers trailers =

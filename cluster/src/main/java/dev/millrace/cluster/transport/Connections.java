@@ -42,7 +42,7 @@ final class Connections extends ServerTransportFilter implements ServerIntercept
     return CURRENT.get();
   }
 
-  /** Whether sessions were opened or used over the connection from this address. */
+  /** Whether the connection from this address holds sessions. */
   boolean holdsSessions(SocketAddress remote) {
     Connection c = byAddress.get(remote);
     return c != null && watchers.stream().anyMatch(l -> l.isUsedBy(c));

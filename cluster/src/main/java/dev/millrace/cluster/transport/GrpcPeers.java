@@ -77,7 +77,7 @@ public final class GrpcPeers implements Peers, AutoCloseable {
     return self != null && self.name().equals(taskName) ? self : other(taskName);
   }
 
-  /** By gRPC alone: tasks that only watch each other need no link. */
+  /** Probes by gRPC: tasks that only check each other's liveness need no link. */
   @Override
   public CompletableFuture<?> probe(String taskName, Duration timeout) {
     return other(taskName).byGrpc().status(timeout);

@@ -396,10 +396,10 @@ final class Http2Frames {
   }
 
   private static IOException wrongSize(int length) {
-    return new IOException("it sent a frame of " + length + " bytes, which its kind cannot have");
+    return new IOException("it sent a frame of " + length + " bytes, an invalid size for its type");
   }
 
-  /** Reads the {@code n} bytes that a frame of this kind has. */
+  /** Reads a frame whose type requires exactly {@code n} bytes. */
   private void needExactly(int length, int n) throws IOException {
     if (length != n) {
       throw wrongSize(length);

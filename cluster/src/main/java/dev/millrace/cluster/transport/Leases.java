@@ -18,11 +18,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Which connections sessions are used over, so that those of a client or master that vanished
  * without goodbye can be closed. A connection may be lost and made again, so a session without one
- * is given time: little if its owner is one of ours and held a link, minutes if a gRPC channel was
- * closed, and much if that had not been used for long, since channels close themselves when idle
- * and open again with the next call. While its connection is there a session lasts.
+ * has a grace period. It is short if the owner is a Millrace process that held a link, and minutes
+ * if a gRPC channel was closed. It is long if that channel had been idle: idle channels close
+ * themselves and open again with the next call. While its connection is open a session lasts.
  *
- * <p>What is leased is a session by its handle, or anything else with an owner and equals.
+ * <p>The leased object is a session's handle, or anything else with an owner and {@code equals}.
  *
  * <p>Threading: any thread.
  */
@@ -37,11 +37,11 @@ final class Leases {
   private final Duration afterConnection =
       Duration.ofMillis(Integer.getInteger("millrace.session.grace.millis", 300_000));
 
-  /** Likewise if that connection had been idle, as a client's that may come back. */
+  /** How long it is kept if that connection had been idle: such a client may come back. */
   private final Duration afterIdle =
       Duration.ofMillis(Integer.getInteger("millrace.session.idle.grace.millis", 3_600_000));
 
-  /** Channels of gRPC's that close themselves do so after 30 minutes, or later. */
+  /** From here on a channel counts as idle; gRPC closes idle channels after 30 minutes. */
   private static final Duration IDLE = Duration.ofMinutes(20);
 
   private static final class Lease {
@@ -58,29 +58,29 @@ final class Leases {
   private final Map<Object, Lease> leases = new ConcurrentHashMap<>();
   private final Map<Object, Set<Object>> byConnection = new HashMap<>();
   private final Consumer<Object> close;
-  private final int mostPerConnection;
+  private final int maxPerConnection;
 
   /**
-   * Sessions that nobody comes back for are given to {@code close}.
+   * Passes sessions whose lease has expired to {@code close}.
    *
-   * @param mostPerConnection how many may be opened over one connection
+   * @param maxPerConnection how many leases one connection may hold
    */
-  Leases(int mostPerConnection, Consumer<Object> close) {
-    this.mostPerConnection = mostPerConnection;
+  Leases(int maxPerConnection, Consumer<Object> close) {
+    this.maxPerConnection = maxPerConnection;
     this.close = close;
   }
 
-  /** Refuses a connection that holds too much already. */
+  /** Fails if a connection already holds as many leases as it may. */
   synchronized void checkRoom(String what, Object connection) {
     Set<Object> held = connection == null ? null : byConnection.get(connection);
-    if (held != null && held.size() >= mostPerConnection) {
+    if (held != null && held.size() >= maxPerConnection) {
       throw new MillraceException(
           Code.RESOURCE_EXHAUSTED,
-          "Over this connection "
+          "This connection already holds "
               + held.size()
               + " "
               + what
-              + " are held already. Close those that are not used."
+              + ", the limit. Close unused ones."
               + Limits.raisedBy("sessions"));
     }
   }
@@ -168,8 +168,8 @@ final class Leases {
       try {
         close.accept(session);
       } catch (Throwable t) {
-        // The next ones have to be closed too, and those of the next sweep.
-        LOG.warn("Closing {}, which its owner has left behind, failed.", session, t);
+        // Later sessions must be closed too.
+        LOG.warn("Cannot close {}, whose owner is gone.", session, t);
       }
     }
   }

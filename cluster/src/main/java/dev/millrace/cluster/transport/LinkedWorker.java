@@ -42,7 +42,7 @@ final class LinkedWorker implements WorkerPeer {
   /** Greeted, and known not to be one of ours. */
   private volatile boolean foreign;
 
-  /** There has been a link to it. */
+  /** Whether there has been a link to this task. */
   private volatile boolean linkedBefore;
 
   private volatile long greetedNanos;
@@ -159,21 +159,21 @@ final class LinkedWorker implements WorkerPeer {
               });
     }
     if (!foreign && System.nanoTime() - greetedNanos > RETRY_NANOS) {
-      // The steps after this one are better off with a link.
+      // Later steps are faster over a link.
       greeting(GREETING).exceptionally(e -> null);
     }
     return byGrpc.runGraph(call, cancellation);
   }
 
-  /** A link carries no times. */
+  /** Runs a call over the link, unless it is traced: a link carries no timings. */
   private CompletableFuture<List<Tensor>> over(
       Link link, RunGraph call, Cancellation cancellation) {
     return call.isTraced() ? byGrpc.runGraph(call, cancellation) : link.run(call, cancellation);
   }
 
   /**
-   * Greets a task whose link was lost and that may be back. A call by gRPC to one that is stopped
-   * would wait there, and be run after it was given up here.
+   * Greets a task whose link was lost and that may be back. A gRPC call to a stopped task would
+   * wait in its socket, and run there after it was given up here.
    */
   private CompletableFuture<Greeting> relinked() {
     return greeting(GREETING)

@@ -125,8 +125,8 @@ public final class MasterClient implements AutoCloseable {
   }
 
   /**
-   * The link, or null to a master that has none. One that was lost is opened again: by gRPC a call
-   * to a master that is stopped would wait there, and be run after it was given up here.
+   * The link, or null to a master that has none. Opens a lost link again: a gRPC call to a stopped
+   * master would wait in its socket, and run there after it was given up here.
    */
   private Link linked() {
     Link l = link;
@@ -159,8 +159,8 @@ public final class MasterClient implements AutoCloseable {
   }
 
   /**
-   * Waits for the results of a step, saying every ten seconds for whose, and cancels it if this
-   * thread is interrupted. A master that is lost ends the wait.
+   * Waits for the results of a step and logs that every 10 s. Cancels the step if this thread is
+   * interrupted; fails if the master is lost.
    */
   static Tensor[] await(
       CompletableFuture<List<Tensor>> answer, Cancellation cancellation, String master) {
@@ -188,9 +188,9 @@ public final class MasterClient implements AutoCloseable {
 
   private static void report(long startNanos, String what, String master) {
     LOG.info(
-        "Has waited {} s for {} to end. {} is there and runs it.",
-        (System.nanoTime() - startNanos) / 1_000_000_000L,
+        "Waiting for {} to end, for {} s so far. {} answers and runs it.",
         what,
+        (System.nanoTime() - startNanos) / 1_000_000_000L,
         master);
   }
 

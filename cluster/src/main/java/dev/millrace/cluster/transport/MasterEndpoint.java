@@ -148,7 +148,7 @@ public final class MasterEndpoint {
   /** May wait for tasks for long, but not for longer than the client does. */
   private void createSession(
       CreateSessionRequest r, StreamObserver<CreateSessionResponse> observer) {
-    Cancellation cancellation = endingWithCall();
+    Cancellation cancellation = cancelledWithCall();
     CreateSessionResponse response;
     try {
       response = createSession(r, cancellation);
@@ -174,7 +174,7 @@ public final class MasterEndpoint {
             cancellation);
     leases.open(s.handle(), Connections.current());
     if (cancellation.isCancelled()) {
-      // Nobody will learn its handle.
+      // The client is gone and never learns the handle.
       close(s.handle());
       cancellation.check();
     }
@@ -182,7 +182,7 @@ public final class MasterEndpoint {
   }
 
   private static void importInto(Graph graph, GraphDef nodes) {
-    try (HeapRoom _ = HeapRoom.forGraph(nodes)) {
+    try (HeapReservation _ = HeapReservation.forGraph(nodes)) {
       GraphCodec.importInto(nodes, graph, true);
     }
   }
@@ -219,9 +219,9 @@ public final class MasterEndpoint {
     return b.build();
   }
 
-  /** Ends what the call being served asks for when its client does not wait for it any more. */
-  private static Cancellation endingWithCall() {
-    return CallEnd.cancellation(
+  /** Cancels the work of the current call once its client no longer waits. */
+  private static Cancellation cancelledWithCall() {
+    return ClientCancellation.ofCurrentCall(
         code ->
             new MillraceException(
                 code,
@@ -231,7 +231,7 @@ public final class MasterEndpoint {
   }
 
   private void runStep(RunStepRequest r, StreamObserver<RunStepResponse> observer) {
-    Cancellation cancellation = endingWithCall();
+    Cancellation cancellation = cancelledWithCall();
     RunStepResponse response;
     List<Tensor> feeds = new ArrayList<>();
     List<Tensor> results = List.of();
@@ -307,7 +307,7 @@ public final class MasterEndpoint {
   }
 
   private void runCallable(RunCallableRequest r, StreamObserver<RunCallableResponse> observer) {
-    Cancellation cancellation = endingWithCall();
+    Cancellation cancellation = cancelledWithCall();
     List<Tensor> feeds = new ArrayList<>();
     List<Tensor> results = List.of();
     RunCallableResponse response;

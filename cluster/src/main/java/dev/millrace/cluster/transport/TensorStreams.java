@@ -44,8 +44,8 @@ final class TensorStreams extends Http2FrameListenerDecorator {
   /** The worker's side of RecvTensor. */
   interface Source {
     /**
-     * Has {@code receiver} given the tensor when it is there, unless the cancellation says that
-     * nobody waits for it any more; must not block.
+     * Gives the tensor to {@code receiver} once it is there, unless the request is cancelled
+     * before; must not block.
      */
     void serve(RecvTensorRequest request, Rendezvous.Receiver receiver, Cancellation cancellation);
   }
@@ -67,7 +67,7 @@ final class TensorStreams extends Http2FrameListenerDecorator {
   /** What has come of the requests that are not complete yet, by stream. */
   private final Map<Integer, ByteArrayOutputStream> requests = new HashMap<>();
 
-  /** What ends the requests that are being served, by stream. */
+  /** Cancellations of the requests being served, by stream. */
   private final Map<Integer, Cancellation> served = new HashMap<>();
 
   private final StalledReader stalls = new StalledReader();
@@ -197,7 +197,7 @@ final class TensorStreams extends Http2FrameListenerDecorator {
     return n + padding;
   }
 
-  /** A stream is over, be it answered, reset by the peer, or gone with the connection. */
+  /** Handles the end of a stream: answered, reset by the peer, or closed with the connection. */
   private void closed(int stream) {
     requests.remove(stream);
     Cancellation c = served.remove(stream);

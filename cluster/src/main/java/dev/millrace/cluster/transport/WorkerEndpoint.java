@@ -48,8 +48,8 @@ public final class WorkerEndpoint {
   private final RequestIds seen = new RequestIds(100_000);
   private final Leases leases;
 
-  /** A graph that its master has registered without a session. */
-  private record LooseGraph(String handle) {}
+  /** The lease of a graph that its master has registered without a session. */
+  private record SessionlessGraph(String handle) {}
 
   public WorkerEndpoint(Worker worker, OpRegistry registry, Limits limits) {
     this.worker = worker;
@@ -57,9 +57,9 @@ public final class WorkerEndpoint {
     this.leases = new Leases(limits.sessions(), this::abandon);
   }
 
-  /** Ends what a master that is gone has left behind. */
+  /** Discards the session or graph of a master that is gone. */
   private void abandon(Object leased) {
-    if (leased instanceof LooseGraph graph) {
+    if (leased instanceof SessionlessGraph graph) {
       LOG.info("Dropping graph {}: its master has gone.", graph.handle);
       worker.deregister("", false, graph.handle);
     } else {
@@ -68,9 +68,9 @@ public final class WorkerEndpoint {
     }
   }
 
-  /** What of its master's a call uses. */
+  /** The leased object that a call uses: its session, or its graph if it has none. */
   private static Object leased(String session, boolean ownSession, String graph) {
-    return ownSession ? session : new LooseGraph(graph);
+    return ownSession ? session : new SessionlessGraph(graph);
   }
 
   Leases leases() {
@@ -108,7 +108,7 @@ public final class WorkerEndpoint {
           worker.deregister(
               r.getSessionHandle(), r.getCreateWorkerSessionCalled(), r.getGraphHandle());
           if (!r.getCreateWorkerSessionCalled()) {
-            leases.ended(new LooseGraph(r.getGraphHandle()));
+            leases.ended(new SessionlessGraph(r.getGraphHandle()));
           }
           return DeregisterGraphResponse.getDefaultInstance();
         });
@@ -204,20 +204,20 @@ public final class WorkerEndpoint {
       leases.checkRoom("graphs", Connections.current());
     }
     String handle;
-    try (HeapRoom _ = HeapRoom.forGraph(r.getGraphDef())) {
+    try (HeapReservation _ = HeapReservation.forGraph(r.getGraphDef())) {
       Graph graph = new Graph(registry);
       GraphCodec.importInto(r.getGraphDef(), graph, false);
       handle = worker.register(r.getSessionHandle(), r.getCreateWorkerSessionCalled(), graph);
     }
     if (loose) {
-      leases.open(new LooseGraph(handle), Connections.current());
+      leases.open(new SessionlessGraph(handle), Connections.current());
     }
     return RegisterGraphResponse.newBuilder().setGraphHandle(handle).build();
   }
 
   private void runGraph(RunGraphRequest r, StreamObserver<RunGraphResponse> observer) {
     Cancellation cancellation =
-        CallEnd.cancellation(
+        ClientCancellation.ofCurrentCall(
             code ->
                 new MillraceException(
                         Code.ABORTED,
@@ -280,7 +280,7 @@ public final class WorkerEndpoint {
 
   /** Forgets a step that its master has cancelled or left: then no CleanupGraph comes. */
   private boolean forgetIfGone(long stepId) {
-    boolean gone = CallEnd.isGone();
+    boolean gone = ClientCancellation.isCurrentCallCancelled();
     if (gone) {
       worker.cleanupStep(stepId);
     }

@@ -14,7 +14,7 @@ public interface Peers {
     return null;
   }
 
-  /** Done when the task has answered; fails if it has not within {@code timeout}. */
+  /** Completes when the task answers; fails if it does not within {@code timeout}. */
   default CompletableFuture<?> probe(String taskName, Duration timeout) {
     return peer(taskName).status(timeout);
   }

@@ -43,7 +43,7 @@ final class StepRendezvous implements Rendezvous {
   private final Cancellation fetches = new Cancellation();
   private final Set<Outlet> used = ConcurrentHashMap.newKeySet();
 
-  /** When it came to be, or last ran here. */
+  /** When this was created, or when the step last ran here. */
   private volatile long usedNanos = System.nanoTime();
 
   /** Parts of the step that run on this task now. */
@@ -52,10 +52,10 @@ final class StepRendezvous implements Rendezvous {
   /** Whether the step's master has asked this task to run a part of it. */
   private boolean begun;
 
-  /** Calls that are about to put something here. */
+  /** Calls in progress that use this. */
   private int users;
 
-  /** Peers that wait here for what the step sends, and have come before it began. */
+  /** Peers that asked for a tensor of the step before it began. */
   private int early;
 
   StepRendezvous(long stepId, Membership member, TaskCollectives collectives) {
@@ -95,9 +95,9 @@ final class StepRendezvous implements Rendezvous {
   }
 
   /**
-   * Whether it has been here for so long without running that whoever began it must be gone.
+   * Whether the step has not run for so long that its master must be gone.
    *
-   * @param earlyNanos how long it may wait for its master's first word
+   * @param earlyNanos the limit for a step that its master has not begun
    */
   boolean isAbandoned(long nanos, long earlyNanos) {
     return !running && System.nanoTime() - usedNanos > (hasBegun() ? nanos : earlyNanos);
@@ -107,7 +107,7 @@ final class StepRendezvous implements Rendezvous {
     return begun;
   }
 
-  /** The step has begun, or will not begin any more. Returns how many have waited for that. */
+  /** Marks the step as begun, or as never to begin. Returns the number of early waiters. */
   synchronized int begin() {
     int waited = early;
     begun = true;
@@ -115,30 +115,30 @@ final class StepRendezvous implements Rendezvous {
     return waited;
   }
 
-  /** Counts a peer that waits here before the step has begun; false if it has. */
-  synchronized boolean waitsEarly() {
+  /** Counts a peer that waits before the step has begun; false if it has begun. */
+  synchronized boolean addEarlyWaiter() {
     early += begun ? 0 : 1;
     return !begun;
   }
 
-  /** Takes such a peer back; false if the step has begun meanwhile. */
-  synchronized boolean waitsNoMore() {
+  /** Removes such a peer; false if the step has begun meanwhile. */
+  synchronized boolean removeEarlyWaiter() {
     early -= begun ? 0 : 1;
     return !begun;
   }
 
-  /** A call is about to put something here. */
-  synchronized void enter() {
+  /** Keeps this until {@link #release}. */
+  synchronized void retain() {
     users++;
   }
 
-  /** It has done so. Returns whether there may be nothing to keep this for. */
-  synchronized boolean leave() {
+  /** Ends a use. Returns whether this may have become unused. */
+  synchronized boolean release() {
     users--;
     return users == 0 && !begun;
   }
 
-  /** Whether nobody has asked for the step, is about to, or waits. */
+  /** Whether the step has not begun, no call uses this, and no tensor or receiver is in it. */
   synchronized boolean isUnused() {
     return users == 0 && !begun && isEmpty();
   }

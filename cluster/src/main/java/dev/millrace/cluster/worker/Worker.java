@@ -74,7 +74,7 @@ public final class Worker implements WorkerPeer {
 
   private final Map<Long, StepRendezvous> steps = new ConcurrentHashMap<>();
 
-  /** Peers that wait for what steps send that have not begun here. */
+  /** Peers that wait for tensors of steps that have not begun here. */
   private final AtomicInteger waitingEarly = new AtomicInteger();
 
   /** The last steps that ended, so that what comes late for them is dropped. */
@@ -343,9 +343,9 @@ public final class Worker implements WorkerPeer {
       }
       return;
     }
-    StepRendezvous step = enter(stepId);
+    StepRendezvous step = retain(stepId);
     step.local().send(key, value, value == null);
-    leave(stepId, step);
+    release(stepId, step);
     forgetIfEnded(stepId);
   }
 
@@ -370,7 +370,7 @@ public final class Worker implements WorkerPeer {
     steps.values().forEach(s -> s.pushWaiting(taskName, outlet));
   }
 
-  /** Forgets steps that nobody has run for this long, and those that were never begun sooner. */
+  /** Discards steps that have not run for this long; those never begun, after a shorter limit. */
   public void sweepSteps(Duration age) {
     for (Map.Entry<Long, StepRendezvous> e : steps.entrySet()) {
       if (e.getValue().isAbandoned(age.toNanos(), limits.earlyAge().toNanos())) {
@@ -379,15 +379,15 @@ public final class Worker implements WorkerPeer {
     }
   }
 
-  /** The step's rendezvous, which is kept at least until {@link #leave}. */
-  private StepRendezvous enter(long stepId) {
+  /** The step's rendezvous, kept at least until {@link #release}. */
+  private StepRendezvous retain(long stepId) {
     StepRendezvous r =
         steps.compute(
             stepId,
             (id, known) -> {
               StepRendezvous step =
                   known == null ? new StepRendezvous(id, home, collectives) : known;
-              step.enter();
+              step.retain();
               return step;
             });
     MillraceException over = gone;
@@ -397,26 +397,26 @@ public final class Worker implements WorkerPeer {
     return r;
   }
 
-  /** Forgets a step that nobody has begun if there is nothing in it. */
-  private void leave(long stepId, StepRendezvous step) {
-    if (step.leave()) {
+  /** Discards a step that has not begun and is unused. */
+  private void release(long stepId, StepRendezvous step) {
+    if (step.release()) {
       steps.computeIfPresent(stepId, (id, s) -> s == step && s.isUnused() ? null : s);
     }
   }
 
-  /** The rendezvous of a step that its master asks this task to run a part of. */
+  /** The rendezvous of a step of which this task runs a part. */
   private StepRendezvous begin(long stepId, WorkerSession session) {
-    StepRendezvous step = enter(stepId);
+    StepRendezvous step = retain(stepId);
     waitingEarly.addAndGet(-step.begin());
-    step.leave();
+    step.release();
     step.setMember(session.member());
     return step;
   }
 
   /**
-   * Gives a tensor of a step to another task, now or when it is sent, unless it is withdrawn by the
-   * cancellation. A step that is not known here may be about to begin, so that those who ask for it
-   * wait; but only so many.
+   * Gives a tensor of a step to another task, now or when it is sent; the cancellation withdraws
+   * the request. A request may come before its step begins here. The number of such requests is
+   * limited.
    */
   public void serveTensor(
       long stepId, Rendezvous.Key key, Rendezvous.Receiver receiver, Cancellation cancellation) {
@@ -426,10 +426,10 @@ public final class Worker implements WorkerPeer {
       receiver.failed(e);
       return;
     }
-    StepRendezvous step = enter(stepId);
-    if (step.waitsEarly() && waitingEarly.incrementAndGet() > limits.early()) {
-      waitsNoMore(step);
-      leave(stepId, step);
+    StepRendezvous step = retain(stepId);
+    if (step.addEarlyWaiter() && waitingEarly.incrementAndGet() > limits.early()) {
+      removeEarlyWaiter(step);
+      release(stepId, step);
       receiver.failed(
           new MillraceException(
               Code.RESOURCE_EXHAUSTED,
@@ -442,20 +442,20 @@ public final class Worker implements WorkerPeer {
       return;
     }
     step.local().recv(key, receiver);
-    leave(stepId, step);
+    release(stepId, step);
     forgetIfEnded(stepId);
     cancellation.onCancel(
         () -> {
-          step.enter();
+          step.retain();
           if (step.local().withdraw(key, receiver)) {
-            waitsNoMore(step);
+            removeEarlyWaiter(step);
           }
-          leave(stepId, step);
+          release(stepId, step);
         });
   }
 
-  private void waitsNoMore(StepRendezvous step) {
-    if (step.waitsNoMore()) {
+  private void removeEarlyWaiter(StepRendezvous step) {
+    if (step.removeEarlyWaiter()) {
       waitingEarly.decrementAndGet();
     }
   }
@@ -491,11 +491,11 @@ public final class Worker implements WorkerPeer {
               + r.getBufRendezvousKey()
               + "': it failed there. The reason is in its log and at its client.");
     }
-    StepRendezvous step = enter(r.getStepId());
+    StepRendezvous step = retain(r.getStepId());
     try {
       return step.buffers().take(r.getBufRendezvousKey(), r.getNumBytes());
     } finally {
-      leave(r.getStepId(), step);
+      release(r.getStepId(), step);
     }
   }
 

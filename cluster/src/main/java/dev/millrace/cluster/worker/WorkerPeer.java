@@ -49,8 +49,8 @@ public interface WorkerPeer {
   CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation);
 
   /**
-   * Likewise for a step that is fed and fetched from bit by bit: each call brings some feeds and
-   * answers with some values, the last when the step has ended.
+   * Runs part of a partial run. Each call brings some feeds and answers with some fetches; the last
+   * call answers when the step has ended.
    */
   CompletableFuture<List<Tensor>> runPartialGraph(
       RunGraph call, boolean last, Cancellation cancellation);

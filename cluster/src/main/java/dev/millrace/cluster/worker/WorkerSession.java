@@ -145,7 +145,8 @@ final class WorkerSession {
       // A failure here ends this task's part only; the master decides about the others.
       StepTrace trace = call.isTraced() ? new StepTrace() : null;
       Step step =
-          new Step(call.stepId(), rendezvous, cancellation.apart(), new Tensor[0], 0, trace);
+          new Step(
+              call.stepId(), rendezvous, cancellation.withSameLease(), new Tensor[0], 0, trace);
       running.add(step);
       Cancellation.Registration onCancel =
           cancellation.onCancel(() -> step.fail(cancellation.cause()));

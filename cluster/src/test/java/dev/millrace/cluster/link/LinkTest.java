@@ -81,7 +81,7 @@ class LinkTest {
         case "change" -> {
           waiting.countDown();
           await(resumed);
-          cancellation.assure();
+          cancellation.checkLease();
           changes.incrementAndGet();
           return List.of();
         }
@@ -208,6 +208,8 @@ class LinkTest {
 
   @AfterEach
   void close() throws InterruptedException {
+    // Closing a link sends a frame, which takes a thread.
+    theirThreads.exhaust(false);
     ours.close();
     theirs.close();
     threads.shutdownNow();
@@ -352,7 +354,7 @@ class LinkTest {
     link.lose(new MillraceException(Code.UNAVAILABLE, "silent for too long"));
     assertThrows(ExecutionException.class, () -> call.get(20, TimeUnit.SECONDS));
     // It was stopped for longer than the others wait for it, and does not know that.
-    back.doubt();
+    back.expireLease();
     there.resumed.countDown();
     theirThreads.resume();
     there.lost.get(20, TimeUnit.SECONDS);
@@ -368,7 +370,7 @@ class LinkTest {
     CompletableFuture<List<Tensor>> call =
         link.run(call("change", 15, Map.of()), new Cancellation());
     assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
-    back.doubt();
+    back.expireLease();
     there.resumed.countDown();
     call.get(20, TimeUnit.SECONDS);
     assertEquals(1, there.changes.get());
@@ -544,7 +546,7 @@ class LinkTest {
       few.exhaust(true);
       assertThrows(OutOfMemoryError.class, () -> outbox.sendLater(o -> o.putByte(42)));
       few.exhaust(false);
-      outbox.callWriter();
+      outbox.startWriter();
       end.socket().setSoTimeout(20_000);
       assertEquals(42, end.socket().getInputStream().read());
     }

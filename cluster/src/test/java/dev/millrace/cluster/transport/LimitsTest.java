@@ -172,7 +172,7 @@ class LimitsTest {
             .addAllNode(Collections.nCopies(nodes, NodeDef.newBuilder().setOp("NoOp").build()))
             .build();
     MillraceException e =
-        assertThrows(MillraceException.class, () -> HeapRoom.forGraph(graph).close());
+        assertThrows(MillraceException.class, () -> HeapReservation.forGraph(graph).close());
     assertTrue(e.getMessage().startsWith("A graph of " + nodes + " nodes needs"), e::getMessage);
   }
 

@@ -78,7 +78,7 @@ abstract class GraphRun implements KernelContext {
     }
   }
 
-  /** They are there without being run, but whoever looks for what a step had looks for them. */
+  /** Records constants too: they need no run, but readers of a trace expect every node. */
   private void traceConstants() {
     long now = System.nanoTime();
     for (int i = 0; i < graph.nodes.length; i++) {
@@ -102,7 +102,7 @@ abstract class GraphRun implements KernelContext {
     try {
       checkReferences(n);
       if (graph.changes[n]) {
-        step.cancellation().assure();
+        step.cancellation().checkLease();
       }
       if (graph.asyncKernels[n] != null) {
         return startAsync(n);

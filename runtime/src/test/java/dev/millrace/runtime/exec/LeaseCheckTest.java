@@ -23,10 +23,10 @@ import dev.millrace.tensor.Tensor;
 import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Test;
 
-/** A step changes nothing unless whoever asked for it certainly waits for it. */
-class AssuranceTest {
+/** A step changes nothing once its caller's lease is lost. */
+class LeaseCheckTest {
   private final Resources resources = new Resources();
-  private boolean givenUp;
+  private boolean leaseLost;
 
   private MillraceException run(BiConsumer<Scope, Output> addNodes) {
     Graph graph = StandardOps.newGraph();
@@ -35,11 +35,11 @@ class AssuranceTest {
     Cancellation cancellation =
         new Cancellation(
                 () -> {
-                  if (givenUp) {
-                    throw new MillraceException(Code.UNAVAILABLE, "given up");
+                  if (leaseLost) {
+                    throw new MillraceException(Code.UNAVAILABLE, "lease lost");
                   }
                 })
-            .apart();
+            .withSameLease();
     Step step = new Step(1, new LocalRendezvous(), cancellation, new Tensor[0], 0, null);
     StepRun.run(new CompiledGraph(graph), step, resources);
     return step.failure();
@@ -50,9 +50,9 @@ class AssuranceTest {
   }
 
   @Test
-  void nothingIsChangedForThoseWhoHaveGivenUp() {
+  void nothingChangesOnceTheLeaseIsLost() {
     assertNull(run((s, one) -> Assign.of(s, variable(s), one)));
-    givenUp = true;
+    leaseLost = true;
     assertNull(run((s, one) -> s.node("Neg").input(one).add()));
     for (BiConsumer<Scope, Output> change :
         java.util.List.<BiConsumer<Scope, Output>>of(

@@ -5,33 +5,33 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.proto.GraphDef;
 
 /**
- * Room on the heap for a graph while it is being taken in. A graph that would fill the heap is
- * refused, so that a server does not end of what a client sends.
+ * Reserves heap for a graph while it is imported. A graph that would fill the heap is refused:
+ * otherwise one request could end the server with an OutOfMemoryError.
  *
  * <p>Threading: any thread.
  */
-final class HeapRoom implements AutoCloseable {
+final class HeapReservation implements AutoCloseable {
   /** What a node costs beside its attributes: in the message, the graph, and the plan of a step. */
   private static final long NODE_BYTES = 2000;
 
-  /** What is left free for all else. */
+  /** The share of the heap that stays free for everything else. */
   private static final int SPARE_PERCENT = 10;
 
-  /** What the graphs that are being taken in now need. */
-  private static long promised;
+  /** Bytes reserved for graphs being imported now. Guarded by the class. */
+  private static long reserved;
 
   private final long bytes;
 
-  private HeapRoom(long bytes) {
+  private HeapReservation(long bytes) {
     this.bytes = bytes;
   }
 
-  /** Makes room for a graph; fails with RESOURCE_EXHAUSTED if there is none. */
-  static HeapRoom forGraph(GraphDef graph) {
+  /** Reserves heap for a graph; fails with RESOURCE_EXHAUSTED if too little is free. */
+  static HeapReservation forGraph(GraphDef graph) {
     long need = graph.getNodeCount() * NODE_BYTES + 2L * graph.getSerializedSize();
-    synchronized (HeapRoom.class) {
+    synchronized (HeapReservation.class) {
       if (need > left()) {
-        // Much of what is used may be garbage, which the next allocation would collect too.
+        // Much of the used heap may be garbage.
         System.gc();
       }
       long left = left();
@@ -46,21 +46,21 @@ final class HeapRoom implements AutoCloseable {
                         Math.max(0, left) >> 20)
                 + " Start the server with a larger heap (-Xmx), or close sessions.");
       }
-      promised += need;
+      reserved += need;
     }
-    return new HeapRoom(need);
+    return new HeapReservation(need);
   }
 
   private static long left() {
     Runtime r = Runtime.getRuntime();
     long used = r.totalMemory() - r.freeMemory();
-    return r.maxMemory() / 100 * (100 - SPARE_PERCENT) - used - promised;
+    return r.maxMemory() / 100 * (100 - SPARE_PERCENT) - used - reserved;
   }
 
   @Override
   public void close() {
-    synchronized (HeapRoom.class) {
-      promised -= bytes;
+    synchronized (HeapReservation.class) {
+      reserved -= bytes;
     }
   }
 }
