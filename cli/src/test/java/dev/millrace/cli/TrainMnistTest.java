@@ -182,7 +182,7 @@ class TrainMnistTest {
         RunningMillrace _ = task(ports, "ps", 0, args);
         RunningMillrace chief = task(ports, "worker", 0, args);
         RunningMillrace other = task(ports, "worker", 1, args)) {
-      chief.awaitError("Training has no folder: nothing will be saved");
+      chief.awaitError("Training has no folder, so nothing is saved");
       other.awaitOutput("step ");
       chief.process().destroyForcibly();
       other.awaitError("The chief, worker/0, does not answer");

@@ -83,7 +83,7 @@ public final class RingAllReduce {
     // RingSettings adds the broadcast of rank 0's variables.
     TrainingSettings settings =
         RingSettings.of(ring, scope, TrainingSettings.DEFAULT)
-            .withSaveEvery(null) // it trains for seconds: there is nothing to save
+            .withSaveEvery(null) // trains for seconds only
             .withHooks(StopAtStepHook.at(step, STEPS));
     try (var session = MonitoredTrainingSession.start(scope, LocalSession::new, settings)) {
       session.loop(

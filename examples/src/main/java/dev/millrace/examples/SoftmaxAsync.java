@@ -80,7 +80,7 @@ public final class SoftmaxAsync {
     TrainingSettings settings =
         TrainingSettings.DEFAULT
             .withChief(chief)
-            .withSaveEvery(null) // it trains for seconds: there is nothing to save
+            .withSaveEvery(null) // trains for seconds only
             .withHooks(StopAtStepHook.at(step, STEPS), JobEnd.hook(scope, 1, index));
     // A worker needs the parameter server and itself, not the other workers.
     try (var session =

@@ -83,7 +83,7 @@ public final class SyncBackupWorkers {
     TrainingSettings settings =
         TrainingSettings.DEFAULT
             .withChief(chief)
-            .withSaveEvery(null) // it trains for seconds: there is nothing to save
+            .withSaveEvery(null) // trains for seconds only
             .withHooks(
                 optimizer.hook(chief),
                 StopAtStepHook.at(step, STEPS),

@@ -145,7 +145,7 @@ class RingSettingsTest {
           assertThrows(MillraceException.class, () -> trainForEver(ring, sessions, killAfterThree));
       assertEquals(Code.UNAVAILABLE, e.code(), e.getMessage());
       assertTrue(
-          e.getMessage().startsWith("Training ends: a task was lost that cannot come back."),
+          e.getMessage().startsWith("Training ends: a task was lost and cannot rejoin."),
           e.getMessage());
       assertTrue(e.getMessage().contains("ank 1"), e.getMessage());
       assertEquals(1, sessions.get(), "sessions made");

@@ -285,7 +285,7 @@ public final class MnistTraining {
     }
   }
 
-  /** A session that another has cancelled is a failure: only a request to stop is none. */
+  /** Reports a cancelled session as a failure; only a stop request ends training normally. */
   private double trainUncancelled(
       BooleanSupplier told,
       MnistModel model,

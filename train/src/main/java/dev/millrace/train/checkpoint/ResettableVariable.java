@@ -5,20 +5,20 @@ import dev.millrace.train.variable.GraphVariable;
 import java.util.List;
 
 /**
- * A variable without which a checkpoint is worth restoring: where it has another shape there, it
- * gets its initial value, and the log says what comes of that.
+ * A variable that is reset to its initial value if its shape in a checkpoint differs. The rest of
+ * the checkpoint is restored, and the log tells the consequence.
  *
  * @param consequence a sentence for the log
  */
-public record FitsOrStartsAnew(GraphVariable variable, String consequence) {
-  private static final String COLLECTION = "millrace_fits_or_starts_anew";
+public record ResettableVariable(GraphVariable variable, String consequence) {
+  private static final String COLLECTION = "millrace_resettable_variables";
 
-  /** Has savers of the variable's graph know of it. */
+  /** Registers this with the savers of the variable's graph. */
   public void register() {
     variable.graph().collection(COLLECTION).add(this);
   }
 
-  static List<FitsOrStartsAnew> in(Graph graph) {
-    return graph.collection(COLLECTION).stream().map(FitsOrStartsAnew.class::cast).toList();
+  static List<ResettableVariable> in(Graph graph) {
+    return graph.collection(COLLECTION).stream().map(ResettableVariable.class::cast).toList();
   }
 }

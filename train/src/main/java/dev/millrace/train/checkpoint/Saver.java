@@ -30,10 +30,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Saves variables to checkpoints and restores them. The files are TensorFlow's, and so are the
- * nodes it adds to the graph. When {@link #save} returns, the checkpoint is on disk and complete,
- * has been read back and agrees with its checksums, and the folder's state file names it; at any
- * moment before, a crash leaves the checkpoints that were there. Steps may go on meanwhile: a
- * variable and what an optimizer keeps for it are saved as they were at one moment.
+ * nodes it adds to the graph. When {@link #save} returns, the checkpoint is complete and on disk,
+ * has been read back and verified against its checksums, and the folder's state file names it. A
+ * crash before that leaves the earlier checkpoints intact. Steps may run during a save: it takes a
+ * consistent snapshot of each variable and its optimizer slots.
  *
  * <p>Threading: one save or restore at a time.
  */
@@ -125,7 +125,7 @@ public final class Saver {
     return target;
   }
 
-  /** Reads back what the tasks say they have saved. */
+  /** Reads the checkpoint back and verifies its checksums. */
   private static void verify(Path target) {
     try (BundleReader reader = new BundleReader(target)) {
       reader.names().forEach(reader::verify);
@@ -137,7 +137,7 @@ public final class Saver {
       throw e.withMessage(
           "Checkpoint "
               + target
-              + " was saved but cannot be read back, so it does not count"
+              + " was saved but cannot be read back, so it is discarded"
               + hint
               + ": "
               + e.getMessage());
@@ -205,9 +205,9 @@ public final class Saver {
 
   /** Restores from the checkpoint {@code prefix}, which must be of this model and undamaged. */
   public void restore(Session session, Path prefix) {
-    Set<GraphVariable> anew = startingAnew(prefix);
+    Set<GraphVariable> reset = checkFit(prefix);
     try (Tensor name = Tensor.scalar(prefix.toAbsolutePath().toString())) {
-      session.run(Map.of(nodes.prefix(), name), anew.isEmpty() ? all() : allBut(anew));
+      session.run(Map.of(nodes.prefix(), name), reset.isEmpty() ? all() : allExcept(reset));
     }
   }
 
@@ -215,11 +215,12 @@ public final class Saver {
     return new Node[] {nodes.restore()};
   }
 
-  /** What restores all variables but some, which get their initial values. */
-  private Node[] allBut(Set<GraphVariable> anew) {
+  /** The nodes that restore all variables except {@code reset}, which get their initial values. */
+  private Node[] allExcept(Set<GraphVariable> reset) {
     return entries.stream()
         .map(
-            e -> anew.contains(e.variable()) ? e.variable().initializer() : nodes.restores().get(e))
+            e ->
+                reset.contains(e.variable()) ? e.variable().initializer() : nodes.restores().get(e))
         .toArray(Node[]::new);
   }
 
@@ -258,15 +259,16 @@ public final class Saver {
 
   /** Fails if the checkpoint {@code prefix} is of another model, with all that does not fit. */
   public void check(Path prefix) {
-    startingAnew(prefix);
+    checkFit(prefix);
   }
 
-  /** Likewise; the variables that do not fit but need not, each of which is named in the log. */
-  private Set<GraphVariable> startingAnew(Path prefix) {
-    Map<GraphVariable, String> mayStartAnew =
-        FitsOrStartsAnew.in(graph).stream()
-            .collect(Collectors.toMap(FitsOrStartsAnew::variable, FitsOrStartsAnew::consequence));
-    Set<GraphVariable> anew = new LinkedHashSet<>();
+  /** As {@link #check}; returns the resettable variables that do not fit and logs each of them. */
+  private Set<GraphVariable> checkFit(Path prefix) {
+    Map<GraphVariable, String> resettable =
+        ResettableVariable.in(graph).stream()
+            .collect(
+                Collectors.toMap(ResettableVariable::variable, ResettableVariable::consequence));
+    Set<GraphVariable> reset = new LinkedHashSet<>();
     List<String> problems = new ArrayList<>();
     try (BundleReader reader = new BundleReader(prefix)) {
       for (SaveNodes.Entry e : entries) {
@@ -277,15 +279,15 @@ public final class Saver {
         } else if (reader.dtype(e.name()) == v.dtype()
             && needed.isCompatibleWith(reader.shape(e.name()))) {
           continue;
-        } else if (mayStartAnew.containsKey(v)) {
+        } else if (resettable.containsKey(v)) {
           LOG.warn(
-              "Checkpoint {} has '{}' in the shape {}, and here it has {}: {}",
+              "Checkpoint {} has '{}' with shape {}, the model needs {}: {}",
               prefix,
               e.name(),
               reader.shape(e.name()),
               needed,
-              mayStartAnew.get(v));
-          anew.add(v);
+              resettable.get(v));
+          reset.add(v);
         } else {
           problems.add(
               String.format(
@@ -305,7 +307,7 @@ public final class Saver {
           String.join("; ", problems.subList(0, Math.min(PROBLEMS_NAMED, problems.size()))),
           more > 0 ? " and " + more + " more" : "");
     }
-    return anew;
+    return reset;
   }
 
   /** The checkpoints kept of those this saver knows, oldest first. */

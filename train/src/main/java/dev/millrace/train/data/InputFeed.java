@@ -12,7 +12,7 @@ import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.checkpoint.FitsOrStartsAnew;
+import dev.millrace.train.checkpoint.ResettableVariable;
 import dev.millrace.train.session.Coordinator;
 import dev.millrace.train.session.SessionRunArgs;
 import dev.millrace.train.session.SessionRunContext;
@@ -32,17 +32,16 @@ import java.util.Map;
  * element and saved with the model, so a training that goes on from a checkpoint, in this process
  * or another, goes on with the data that follows what the restored model has seen.
  *
- * <p>The ranks of a ring, as workers, have a variable each: they tell each other their places in
- * every step, while it computes, so that rank 0, which saves, has those of all.
+ * <p>Each rank of a ring has its own copy of the variable. The ranks gather their positions in
+ * every step, so the checkpoint that rank 0 saves has the positions of all.
  *
- * <p>When the data ends, the step ends with OUT_OF_RANGE, as steps that read a queue do. A job with
- * another number of workers that goes on from the checkpoint begins the data again, which the log
- * says.
+ * <p>When the data ends, the step ends with OUT_OF_RANGE, as steps that read a queue do. A job that
+ * resumes with another number of workers starts at the beginning of the data and logs that.
  *
  * <p>Threading: used by the thread of the steps.
  */
 public final class InputFeed implements SessionRunHook {
-  /** The op by which ranks tell each other; the graph of a ring knows it, no other does. */
+  /** The op that gathers the positions; only the graph of a ring has it in its registry. */
   private static final String GATHER = "HorovodAllgather";
 
   private final List<Output> inputs;
@@ -88,7 +87,7 @@ public final class InputFeed implements SessionRunHook {
         shared
             ? Scatter.update(own, places.handle(), Const.ints(own, worker), next)
             : places.assign(own, own.node(GATHER).input(next).add().output());
-    new FitsOrStartsAnew(
+    new ResettableVariable(
             places,
             "the checkpoint is of a job with another number of workers or another input, so every"
                 + " worker starts at the beginning of its data.")

@@ -23,15 +23,14 @@ import org.slf4j.LoggerFactory;
 /**
  * Saves at the beginning, on schedule, and at the end. Of several tasks only the chief has it.
  *
- * <p>A disk that is full, or that does not give back what was written, does not end training at
- * once: of the saves on schedule some may fail in a row, each with a warning. The first and the
- * last save must succeed.
+ * <p>A full or faulty disk does not end training at once: {@link #TOLERATED_FAILURES} scheduled
+ * saves in a row may fail, each with a warning. The first and the last save must succeed.
  */
 public final class CheckpointSaverHook implements SessionRunHook {
   /** What checkpoints are called unless told otherwise. */
   public static final String NAME = "model.ckpt";
 
-  /** How many saves on schedule may fail in a row. */
+  /** How many scheduled saves may fail in a row. */
   static final int TOLERATED_FAILURES = 3;
 
   private static final Logger LOG = LoggerFactory.getLogger(CheckpointSaverHook.class);
@@ -44,10 +43,10 @@ public final class CheckpointSaverHook implements SessionRunHook {
   private final Consumer<Session> check;
   private long saved = -1;
 
-  /** When that was, by {@link System#nanoTime}. */
+  /** When the last save ended, by {@link System#nanoTime}. */
   private long savedNanos;
 
-  /** Saves that have failed since. */
+  /** Saves that have failed since then. */
   private int failures;
 
   /** Saves to {@code prefix-STEP} and notes it in {@code events} unless null. */
@@ -103,14 +102,14 @@ public final class CheckpointSaverHook implements SessionRunHook {
     try {
       save(session);
     } catch (MillraceException e) {
-      boolean ofTheDisk = e.code() == Code.RESOURCE_EXHAUSTED || e.code() == Code.DATA_LOSS;
-      if (!ofTheDisk || ++failures > TOLERATED_FAILURES) {
+      boolean diskFailure = e.code() == Code.RESOURCE_EXHAUSTED || e.code() == Code.DATA_LOSS;
+      if (!diskFailure || ++failures > TOLERATED_FAILURES) {
         throw e;
       }
       schedule.acted(GlobalStep.now(session, step));
       LOG.warn(
-          "NOT SAVED, {} of {} times in a row after which training fails; the last checkpoint is of"
-              + " step {}, {} s ago: {}",
+          "NOT SAVED: scheduled save failed, {} in a row; training fails at {}. The last checkpoint"
+              + " is of step {}, {} s ago: {}",
           failures,
           TOLERATED_FAILURES + 1,
           saved,

@@ -118,7 +118,7 @@ public final class JobEnd {
   }
 
   /**
-   * What {@code task}, such as {@code chief/0}, says at its end: that it was told to stop if
+   * Reports the final status of {@code task}, such as {@code chief/0}. The status is "stopped" if
    * SIGTERM ended its training ({@link SaveOnTermination}).
    */
   public static SessionRunHook hook(Scope scope, int psTasks, String task) {

@@ -9,10 +9,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What SIGTERM does to a process that trains, unless its program has installed a {@link
- * Termination} of its own: each training session is asked to end, which saves; once all are closed
- * the process exits with {@link Termination#TERMINATED}. A second SIGTERM ends the process at once,
- * and so does the first while no session is ready yet: there is nothing to save then.
+ * Handles SIGTERM in a process that trains, unless its program has installed a {@link Termination}.
+ * Asks each training session to end, which saves. Once all are closed the process exits with {@link
+ * Termination#TERMINATED}. A second SIGTERM ends the process at once. So does the first one while
+ * no session is ready: there is nothing to save yet.
  *
  * <p>Threading: any thread. The signal's thread waits for the sessions, whose threads save.
  */
@@ -22,13 +22,13 @@ public final class SaveOnTermination implements AutoCloseable {
   /** How long the sessions have to save. */
   private static final Duration GRACE = Duration.ofSeconds(60);
 
-  /** The sessions of this process that are open. Guarded by the class. */
+  /** The open sessions of this process. Guarded by the class. */
   private static final Set<SaveOnTermination> OPEN = new LinkedHashSet<>();
 
-  /** Whether the signal is handled here. Guarded by the class. */
+  /** Whether this class handles the signal. Guarded by the class. */
   private static boolean handled;
 
-  /** When the process was told to terminate; 0 if it was not. */
+  /** When SIGTERM came; 0 if it has not. */
   private static volatile long toldNanos;
 
   private final Runnable stop;
@@ -38,14 +38,16 @@ public final class SaveOnTermination implements AutoCloseable {
     this.stop = stop;
   }
 
-  /** A session that {@code stop} asks to end, until it is closed. */
+  /** Registers a session, until it is closed; {@code stop} asks it to end. */
   public static SaveOnTermination of(Runnable stop) {
     SaveOnTermination session = new SaveOnTermination(stop);
     synchronized (SaveOnTermination.class) {
       if (!handled && !Termination.isInstalled()) {
         handled = TerminateSignal.handle(SaveOnTermination::terminate);
         if (!handled) {
-          LOG.warn("SIGTERM cannot be handled here: it will end this process without a last save.");
+          LOG.warn(
+              "This JVM cannot handle SIGTERM: the signal will end this process without a last"
+                  + " save.");
         }
       }
       OPEN.add(session);
@@ -58,7 +60,7 @@ public final class SaveOnTermination implements AutoCloseable {
     return toldNanos != 0;
   }
 
-  /** From now on there is something to save. */
+  /** Marks the session as ready: from now on there is something to save. */
   public void ready() {
     ready = true;
   }
@@ -77,7 +79,7 @@ public final class SaveOnTermination implements AutoCloseable {
     toldNanos = System.nanoTime() | 1;
     List<SaveOnTermination> sessions = open();
     if (sessions.stream().noneMatch(s -> s.ready)) {
-      LOG.info("Told to terminate (SIGTERM) while nothing trains.");
+      LOG.info("Told to terminate (SIGTERM) before training began: there is nothing to save.");
       System.exit(Termination.TERMINATED);
     }
     LOG.info("Told to terminate (SIGTERM): training ends after this step, with a save.");
@@ -86,15 +88,17 @@ public final class SaveOnTermination implements AutoCloseable {
       LockSupport.parkNanos(10_000_000L);
     }
     if (!open().isEmpty()) {
-      LOG.error("Training did not end within {} s: the process ends unsaved.", GRACE.toSeconds());
+      LOG.error(
+          "Training did not end within {} s of SIGTERM: the process ends without a save.",
+          GRACE.toSeconds());
       Runtime.getRuntime().halt(Termination.TERMINATED);
     }
     System.exit(Termination.TERMINATED);
   }
 
   /**
-   * The session has saved and is closed. Does not return if the process was told to terminate and
-   * this was its last session: the program must not take training for complete.
+   * Unregisters a session that has saved and is closed. Exits the process after SIGTERM if this was
+   * its last session: the program must not mistake training for complete.
    */
   @Override
   public void close() {
@@ -107,7 +111,7 @@ public final class SaveOnTermination implements AutoCloseable {
     }
   }
 
-  /** The session has failed: the program reports that, before the process ends. */
+  /** Unregisters a session that has failed: the program reports the failure first. */
   public void failed() {
     synchronized (SaveOnTermination.class) {
       if (toldNanos == 0) {

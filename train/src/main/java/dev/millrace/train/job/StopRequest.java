@@ -42,7 +42,7 @@ public final class StopRequest implements SessionRunHook {
 
   private final boolean chief;
 
-  /** Whether the chief's end is that of the job. */
+  /** Whether the end of the chief ends the job. */
   private final boolean atEnd;
 
   private final Output raised;
@@ -61,7 +61,7 @@ public final class StopRequest implements SessionRunHook {
     this(outer, device, chief, true);
   }
 
-  /** One that is raised on demand only: when the chief ends, other workers may train on. */
+  /** A request that is raised on demand only: other workers train on when the chief ends. */
   public static StopRequest onDemand(Scope outer, String device, boolean chief) {
     return new StopRequest(outer, device, chief, false);
   }

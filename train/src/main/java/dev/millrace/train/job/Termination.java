@@ -22,8 +22,8 @@ public final class Termination {
   public static final int TERMINATED = 143;
 
   /**
-   * A signal that comes this soon after another is the same one: sent to the group of processes as
-   * well, or passed on by a parent.
+   * A signal this soon after another counts as the same one: it may have been sent to the process
+   * group as well, or passed on by a parent.
    */
   private static final Duration REPEATED = Duration.ofSeconds(2);
 
@@ -33,7 +33,7 @@ public final class Termination {
   private volatile int exitCode;
   private volatile boolean requested;
 
-  /** When the process was told to terminate; 0 if it was not. */
+  /** When SIGTERM came; 0 if it has not. */
   private volatile long toldNanos;
 
   /**
@@ -54,14 +54,14 @@ public final class Termination {
     return installed;
   }
 
-  /** Whether a signal that comes now is a second one after that at {@code toldNanos}, 0 if none. */
+  /** Whether a signal now is a second one after that at {@code toldNanos}; 0 if there was none. */
   static boolean isRepeated(long toldNanos) {
     return toldNanos != 0 && System.nanoTime() - toldNanos > REPEATED.toNanos();
   }
 
   /** Ends the process without a save. */
   static void endAtOnce() {
-    LOG.warn("Told to terminate a second time: the process ends at once, without a save.");
+    LOG.warn("Second SIGTERM: the process ends at once, without a save.");
     Runtime.getRuntime().halt(TERMINATED);
   }
 

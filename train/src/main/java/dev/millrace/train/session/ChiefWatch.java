@@ -14,11 +14,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks whether the chief answers, on a task that is not the chief. Asynchronous workers train on
- * without it, but nothing is saved then: this says so, again after growing pauses, until the chief
- * is back.
+ * Checks the liveness of the chief, on the other tasks. Asynchronous workers train on without a
+ * chief, but nothing is saved then. This logs a warning, less and less often, until the chief is
+ * back.
  *
- * <p>Threading: looks on a thread of the session's coordinator.
+ * <p>Threading: checks on a thread of the session's coordinator.
  */
 final class ChiefWatch implements SessionRunHook {
   private static final Logger LOG = LoggerFactory.getLogger(ChiefWatch.class);
@@ -32,7 +32,7 @@ final class ChiefWatch implements SessionRunHook {
   private Backoff reports;
   private long nextReport;
 
-  /** Watches {@code chief}, which saves in {@code folder}; null if that is not known. */
+  /** Watches {@code chief}, which saves in {@code folder}; null if the folder is not known. */
   ChiefWatch(String chief, Path folder) {
     this.chief = chief;
     this.folder = folder;
@@ -48,20 +48,20 @@ final class ChiefWatch implements SessionRunHook {
       try {
         String reason = session.silentTasks(List.of(chief), LIMIT).get(chief);
         if (!coordinator.shouldStop()) {
-          look(reason);
+          report(reason);
         }
       } catch (MillraceException e) {
-        LOG.debug("{} could not be asked whether it is there: {}", chief, e.getMessage());
+        LOG.debug("Cannot check whether {} answers: {}", chief, e.getMessage());
       }
     }
   }
 
   /**
-   * Notes how the chief was found; called by one thread at a time.
+   * Logs a change of the chief's liveness; called by one thread at a time.
    *
-   * @param reason why it does not answer; null if it does
+   * @param reason why the chief does not answer; null if it does
    */
-  private synchronized void look(String reason) {
+  private synchronized void report(String reason) {
     if (reason == null) {
       if (reports != null) {
         reports = null;
@@ -78,7 +78,7 @@ final class ChiefWatch implements SessionRunHook {
     nextReport = now + reports.nextNanos();
     LOG.warn(
         "The chief, {}, does not answer ({}): nothing is saved until it is back.{} Start it again:"
-            + " it goes on where the others are.",
+            + " it resumes where the others are.",
         chief,
         reason,
         lastCheckpoint());
@@ -102,7 +102,7 @@ final class ChiefWatch implements SessionRunHook {
           + Math.max(0, Duration.between(saved, Instant.now()).toSeconds())
           + " s ago.";
     } catch (IOException | RuntimeException e) {
-      return " The age of the last checkpoint is not known: " + e.getMessage() + ".";
+      return " The age of the last checkpoint is unknown: " + e.getMessage() + ".";
     }
   }
 }

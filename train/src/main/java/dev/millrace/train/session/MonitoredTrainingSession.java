@@ -66,7 +66,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
   private final StepWatch watch;
   private final Readiness model;
 
-  /** What SIGTERM does; null if the program sees to that. */
+  /** The SIGTERM handler; null if the program has its own. */
   private final SaveOnTermination termination;
 
   private Session session;
@@ -98,8 +98,8 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       }
       if (settings.chief() && settings.folder() == null && settings.savesAtAll()) {
         LOG.warn(
-            "Training has no folder: nothing will be saved, and what is lost with a process is lost"
-                + " for good. Set one by TrainingSettings.withFolder, or --log-dir.");
+            "Training has no folder, so nothing is saved: the model is lost with its process. Set a"
+                + " folder with TrainingSettings.withFolder or --log-dir.");
       }
       settings.hooks().forEach(SessionRunHook::begin);
       Scaffold complete = scaffold.completed(scope, settings.chief() && settings.folder() != null);
@@ -148,7 +148,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     }
   }
 
-  /** With a request to stop beside the global step, unless the program has one of its own. */
+  /** Adds a stop request beside the global step, unless the program has one. */
   private static TrainingSettings withStopRequest(Scope scope, TrainingSettings settings) {
     if (settings.hooks().stream().anyMatch(StopRequest.class::isInstance)) {
       return settings;
@@ -187,7 +187,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         settings.savesOnTermination() ? SaveOnTermination.of(this::requestStopOfAll) : null;
   }
 
-  /** Asks all workers of the job to stop after their step, this one for certain. */
+  /** Asks all workers of the job to stop after their step; this one stops in any case. */
   private void requestStopOfAll() {
     requestStop();
     for (SessionRunHook hook : hooks) {
@@ -218,7 +218,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         // A hook's thread that fails closes the session: its failure is the cause, not the closing.
         MillraceException e = coordinator.failure() == null ? closed : coordinator.failure();
         if (!settings.recovers() && isLoss(e)) {
-          throw ends(e);
+          throw unrecoverable(e);
         }
         if (!SessionStarter.isPassing(e) || System.nanoTime() > end) {
           throw e;
@@ -240,7 +240,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
           }
         });
     hooks.forEach(h -> h.afterCreateSession(mine, ours));
-    watch.look(
+    watch.watch(
         new StepWatch.Subject() {
           @Override
           public Map<String, String> silentTasks(Duration limit) {
@@ -335,7 +335,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
             throw cause.code() == Code.DEADLINE_EXCEEDED ? timedOut(cause) : cause;
           }
           if (!settings.recovers()) {
-            throw ends(cause);
+            throw unrecoverable(cause);
           }
           if (retries == null) {
             retries = new Retries(settings.maxWait());
@@ -375,21 +375,21 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     return e.code() == Code.UNAVAILABLE || e.code() == Code.ABORTED;
   }
 
-  /** A loss after which training cannot go on. */
-  private static MillraceException ends(MillraceException cause) {
+  /** The error for a lost task in a job that cannot recover. */
+  private static MillraceException unrecoverable(MillraceException cause) {
     return cause.withMessage(
-        "Training ends: a task was lost that cannot come back. "
+        "Training ends: a task was lost and cannot rejoin. "
             + cause.getMessage()
-            + " Start all tasks again; they go on from the last checkpoint, if one was saved.");
+            + " Start all tasks again; they resume from the last checkpoint, if one was saved.");
   }
 
-  /** Adds what the step waited for. */
+  /** Adds the limit, and what the step waited for. */
   private MillraceException timedOut(MillraceException cause) {
     return settings.stepTimeout() == null
         ? cause
         : cause.withMessage(
             cause.getMessage()
-                + " The limit of a step is "
+                + " The step timeout is "
                 + settings.stepTimeout().toSeconds()
                 + " s (TrainingSettings.withStepTimeout, --step-timeout). "
                 + watch.state());
@@ -498,7 +498,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     if (session == null) {
       return;
     }
-    watch.look(null);
+    watch.watch(null);
     coordinator.requestStop();
     try {
       session.close();

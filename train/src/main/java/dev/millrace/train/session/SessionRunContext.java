@@ -26,7 +26,7 @@ public final class SessionRunContext {
     return session;
   }
 
-  /** For what a hook runs on its own and that may take as long as a step: its time limit. */
+  /** Options with the step's timeout, for runs of a hook that may take as long as a step. */
   public RunOptions options() {
     return options;
   }

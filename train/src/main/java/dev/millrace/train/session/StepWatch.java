@@ -12,9 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports a step that takes long: what it waits for, and which tasks of the cluster do not answer.
- * A task that does not answer is named within seconds, a step that merely takes long after {@link
- * #LONG_NANOS}. Also runs a check for what such a step may not notice.
+ * Reports a slow step: what it waits for, and which tasks of the cluster do not answer. Names a
+ * task that does not answer within seconds, and reports any other slow step after {@link
+ * #LONG_NANOS}. Also runs a check for failures that the step itself cannot notice.
  *
  * <p>Threading: the thread of the steps calls {@link #begin} and {@link #end}, the watch's own
  * thread looks on.
@@ -27,7 +27,7 @@ final class StepWatch implements AutoCloseable {
   private static final long LONG_NANOS = 8 * SECOND;
   private static final long LONGEST_REPORT_NANOS = 60 * SECOND;
 
-  /** What is looked at while a step takes long. */
+  /** The session under watch. */
   interface Subject {
     /** The tasks that do not answer within {@code limit}, with the reason. */
     Map<String, String> silentTasks(Duration limit);
@@ -43,13 +43,13 @@ final class StepWatch implements AutoCloseable {
   /** When the step under way began; 0 between steps. */
   private volatile long begun;
 
-  /** What is looked at; null for nothing. */
+  /** The session under watch; null for none. */
   private volatile Subject subject;
 
-  /** The tasks that did not answer when the step under way was last looked at. */
+  /** The tasks that did not answer the last probe during the current step. */
   private volatile Map<String, String> silent = Map.of();
 
-  // Of the step under way, touched by the watch's thread only.
+  // State of the current step, touched by the watch's thread only.
   private long watched;
   private long nextReport;
 
@@ -59,7 +59,7 @@ final class StepWatch implements AutoCloseable {
     timer =
         Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("millrace-step-watch").factory());
-    timer.scheduleWithFixedDelay(this::watchSafely, 1, 1, TimeUnit.SECONDS);
+    timer.scheduleWithFixedDelay(this::checkStepSafely, 1, 1, TimeUnit.SECONDS);
   }
 
   void begin() {
@@ -71,20 +71,20 @@ final class StepWatch implements AutoCloseable {
     begun = 0;
   }
 
-  /** Looks at {@code subject} from now on. */
-  void look(Subject subject) {
+  /** Watches {@code subject} from now on. */
+  void watch(Subject subject) {
     this.subject = subject;
   }
 
-  private void watchSafely() {
+  private void checkStepSafely() {
     try {
-      watch();
-    } catch (Throwable e) { // or the timer would never run again
-      LOG.warn("A step that takes long could not be looked at: {}", e.toString());
+      checkStep();
+    } catch (Throwable e) { // otherwise the timer would drop the task
+      LOG.warn("Cannot check a slow step: {}", e.toString());
     }
   }
 
-  private void watch() {
+  private void checkStep() {
     long start = begun;
     Subject looked = subject;
     if (start == 0 || System.nanoTime() - start < PROBE_AFTER_NANOS) {
@@ -123,7 +123,7 @@ final class StepWatch implements AutoCloseable {
             : " The step fails after " + stepTimeout.toSeconds() + " s (step timeout).");
   }
 
-  /** What the step under way waits for, as far as is known. */
+  /** What the current step waits for, as far as known. */
   String state() {
     List<String> reasons =
         hooks.stream().map(SessionRunHook::waitsFor).filter(Objects::nonNull).toList();

@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  * @param maxWait how long to wait for other tasks when starting, and when one was lost
  * @param stepTimeout how long a step may take, waiting for other tasks included; null for no limit
  * @param stopGrace how long threads beside the steps have to end
- * @param recovers whether training goes on when a lost task is back; if not, a loss ends it
+ * @param recovers whether training resumes once a lost task is back; if not, a loss ends it
  * @param savesOnTermination whether SIGTERM ends training with a save, see {@link
  *     #withSavesOnTermination}
  * @param hooks called around every step
@@ -69,7 +69,7 @@ public record TrainingSettings(
     }
   }
 
-  /** Whether anything is to be saved, given a folder. */
+  /** Whether saves are scheduled, given a folder. */
   boolean savesAtAll() {
     return saveEvery != null || saveEverySteps > 0;
   }
@@ -128,25 +128,25 @@ public record TrainingSettings(
   }
 
   /**
-   * Fails a step, and training with it, that takes longer than this: what it waits for included,
-   * such as the gradients of other workers. 10 minutes by default; null for no limit.
+   * Fails training if a step takes longer than this. Waits count, such as for the gradients of
+   * other workers. 10 minutes by default; null for no limit.
    */
   public TrainingSettings withStepTimeout(Duration time) {
     return with(d -> d.stepTimeout = time);
   }
 
   /**
-   * Whether training waits for a lost task to come back and goes on from there, as it does by
-   * default. Without, the first loss ends it: as in a ring, which no rank can join again.
+   * Whether training waits for a lost task to come back, which is the default. Without recovery the
+   * first loss ends training: a rank, for example, cannot rejoin its ring.
    */
   public TrainingSettings withRecovery(boolean yes) {
     return with(d -> d.recovers = yes);
   }
 
   /**
-   * Whether SIGTERM asks all workers of the job to stop after their step, has the chief save, and
-   * then ends the process with code 143; a second SIGTERM ends it at once. So by default, unless
-   * the program has installed a {@link dev.millrace.train.job.Termination} of its own.
+   * Whether SIGTERM asks all workers of the job to stop after their step. The chief saves, then the
+   * process exits with code 143; a second SIGTERM ends it at once. The default, unless the program
+   * has installed a {@link dev.millrace.train.job.Termination}.
    */
   public TrainingSettings withSavesOnTermination(boolean yes) {
     return with(d -> d.savesOnTermination = yes);
@@ -157,7 +157,7 @@ public record TrainingSettings(
     return with(d -> d.hooks = Stream.concat(hooks.stream(), Stream.of(more)).toList());
   }
 
-  /** Calls this hook too, before the others. */
+  /** Adds a hook before all others. */
   public TrainingSettings withFirstHook(SessionRunHook hook) {
     return with(d -> d.hooks = Stream.concat(Stream.of(hook), hooks.stream()).toList());
   }

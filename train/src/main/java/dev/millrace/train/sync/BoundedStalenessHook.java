@@ -45,7 +45,7 @@ public final class BoundedStalenessHook implements SessionRunHook {
   private final Staleness ahead = new Staleness();
   private Readiness readiness;
 
-  /** As last seen; replaced, not changed, once steps are made: {@link #waitsFor} reads it too. */
+  /** The clocks as last read. Replaced, never modified: {@link #waitsFor} reads it too. */
   private volatile long[] clocks;
 
   BoundedStalenessHook(

@@ -122,8 +122,8 @@ public final class SyncReplicasHook implements SessionRunHook {
       if (now - reported > REPORT_NANOS) {
         reported = now;
         LOG.warn(
-            "Waiting for the chief to declare the model ready for {} s: it is restoring it, or was"
-                + " lost while it did.",
+            "Waiting for the chief to declare the model ready, for {} s so far: it is restoring the"
+                + " model, or was lost meanwhile.",
             (now - start) / 1_000_000_000L);
       }
       if (now - start > LIMIT.toNanos()) {

@@ -216,7 +216,7 @@ class MonitoredTrainingSessionTest {
       MillraceException e = assertThrows(MillraceException.class, () -> m.step(s));
       assertEquals(Code.UNAVAILABLE, e.code());
       assertTrue(
-          e.getMessage().startsWith("Training ends: a task was lost that cannot come back."),
+          e.getMessage().startsWith("Training ends: a task was lost and cannot rejoin."),
           e.getMessage());
       assertTrue(e.getMessage().contains("ps/0 was lost"), e.getMessage());
     }
@@ -289,7 +289,7 @@ class MonitoredTrainingSessionTest {
     try (var s = MonitoredTrainingSession.start(m.scope, slow, settings)) {
       MillraceException e = assertThrows(MillraceException.class, () -> m.step(s));
       assertEquals(Code.DEADLINE_EXCEEDED, e.code());
-      assertTrue(e.getMessage().contains("The limit of a step is 7 s"), e.getMessage());
+      assertTrue(e.getMessage().contains("The step timeout is 7 s"), e.getMessage());
       assertTrue(e.getMessage().contains("It waits for the gradients of worker/1"), e.getMessage());
     }
   }

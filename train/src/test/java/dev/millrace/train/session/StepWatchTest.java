@@ -43,7 +43,7 @@ class StepWatchTest {
           StepWatch watch = new StepWatch(List.of(WAITING), Duration.ofMinutes(10))) {
         Duration limit = Duration.ofSeconds(20);
         assertEquals(Map.of(), session.silentTasks(List.of(), limit));
-        watch.look(
+        watch.watch(
             new StepWatch.Subject() {
               @Override
               public Map<String, String> silentTasks(Duration limit) {
