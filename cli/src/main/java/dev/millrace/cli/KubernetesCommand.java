@@ -71,7 +71,8 @@ final class KubernetesCommand implements Callable<Integer> {
 
   @Option(
       names = "--retries",
-      description = "Failed pods replaced, times tasks, before the job has failed.")
+      description =
+          "How many failed pods are replaced, times the number of tasks, before the job fails.")
   int retries = 10;
 
   @Option(names = "--grace", paramLabel = "SECONDS", description = "Time to save and leave.")

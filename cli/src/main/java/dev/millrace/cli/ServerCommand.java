@@ -27,8 +27,8 @@ final class ServerCommand implements Callable<Integer> {
       names = {"--operation_timeout", "--operation-timeout"},
       paramLabel = "SECONDS",
       description =
-          "How long a step of a session may take that names no timeout of its own; it then fails"
-              + " with DEADLINE_EXCEEDED. By default it may wait for ever.")
+          "Time limit of steps whose client sets no timeout; a step beyond it fails with"
+              + " DEADLINE_EXCEEDED. Default: no limit.")
   double operationTimeoutSeconds;
 
   @Override

@@ -144,7 +144,7 @@ final class TrainMnist implements Callable<Integer> {
       names = {"--step-timeout", "--step_timeout"},
       paramLabel = "SECONDS",
       description =
-          "How long a step may take, waiting for other tasks included, before training fails; 0 for"
+          "Time limit of a step, including waits for other tasks; training fails beyond it. 0 for"
               + " no limit. Default: ${DEFAULT-VALUE}")
   int stepTimeout = 600;
 

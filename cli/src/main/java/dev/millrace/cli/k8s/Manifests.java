@@ -16,9 +16,9 @@ import java.util.stream.IntStream;
  * <p>Parameter servers and workers are indexed Jobs: their pods have stable names, a pod that fails
  * is replaced by one of the same name, wrong use (exit code 2) ends the job at once, an eviction
  * does not count as failure, and tasks that leave with code 0 stay gone, which a StatefulSet would
- * not let them. No exit code is left uncounted: what a task can be made to exit with from outside
- * must not restart it for ever. A headless Service per job gives the names addresses. Every pod
- * runs without privileges and may be reached by the job's own pods only.
+ * not let them. Every other exit code counts as failure: one that a client can provoke must not
+ * restart a task for ever. A headless Service per job gives the names addresses. Every pod runs
+ * without privileges and may be reached by the job's own pods only.
  */
 public final class Manifests {
   private static final String LOGS = "/logs";
@@ -169,7 +169,7 @@ public final class Manifests {
             "FailJob",
             "onExitCodes",
             map("containerName", "millrace", "operator", "In", "values", list(2))),
-        // The pod that is evicted; Kubernetes itself says so, no exit code can.
+        // The evicted pod: Kubernetes itself reports that, no exit code can.
         map(
             "action",
             "Ignore",
