@@ -105,8 +105,7 @@ public sealed interface AttrValue {
   }
 
   /**
-   * The name of a function with the attributes it is called with, and what it does, null where that
-   * is not known.
+   * A function by name, with the attributes of the call and its body; the body is null if unknown.
    */
   record Func(String name, Map<String, AttrValue> attrs, FunctionGraph body) implements AttrValue {
     public Func(String name, Map<String, AttrValue> attrs) {

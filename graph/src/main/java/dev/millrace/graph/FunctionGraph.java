@@ -4,14 +4,15 @@ import dev.millrace.tensor.DType;
 import java.util.List;
 
 /**
- * The body of a function as a graph of its own, for the nodes that call it as often as they like: a
- * dataset calls it for every element. Its arguments come from {@code _Arg} nodes, its results go to
- * {@code _Retval} nodes; all nodes are on the caller's device.
+ * The body of a function as a separate graph, for nodes that call it repeatedly: a dataset calls it
+ * for every element. Arguments come from {@code _Arg} nodes, results go to {@code _Retval} nodes.
+ * All nodes are on the caller's device.
  *
  * @param graph the nodes
- * @param arguments the types of what it takes
- * @param results the types of what it gives
- * @param definition what it was read from, for those who write it again; null if made by hand
+ * @param arguments the types of the arguments
+ * @param results the types of the results
+ * @param definition the message it was read from, used when it is encoded again; null if built in
+ *     this process
  */
 public record FunctionGraph(
     Graph graph, List<DType> arguments, List<DType> results, Object definition) {

@@ -27,7 +27,7 @@ public final class Graph {
   /** Names handed out or seen, with the next suffix to try; lower case, as TensorFlow does. */
   private final Map<String, Integer> names = new HashMap<>();
 
-  /** What the names of the outputs of nodes without any mean. */
+  /** Outputs that stand for those of a replaced node, by the name of the node. */
   private final Map<String, List<Output>> lent = new HashMap<>();
 
   private final Map<String, List<Object>> collections = new HashMap<>();
@@ -89,7 +89,7 @@ public final class Graph {
     }
   }
 
-  /** Output {@code index} of the node with this name, or what was lent to it. */
+  /** Output {@code index} of the node with this name, or the output that replaced it. */
   public Output output(String node, int index) {
     List<Output> outputs;
     synchronized (this) {
@@ -108,8 +108,8 @@ public final class Graph {
   }
 
   /**
-   * Has the names of a node's outputs mean those of others. A node that stood for many others and
-   * has been replaced by them keeps its name so, and with it the names of its results.
+   * Maps the output names of a node to outputs of other nodes. A call that was replaced by the
+   * nodes of its function keeps its name and the names of its results this way.
    */
   public synchronized void lend(String node, List<Output> outputs) {
     lent.put(node, List.copyOf(outputs));

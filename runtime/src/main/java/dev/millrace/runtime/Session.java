@@ -66,12 +66,12 @@ public interface Session extends AutoCloseable {
   }
 
   /**
-   * Which of these tasks of the session's cluster do not answer, and why, as far as that can be
-   * told: {@code worker/1} by {@code localhost:2222: no answer within 2 s}. A session in one
-   * process has no other tasks. Waits for answers at most for {@code limit}.
+   * The tasks of the session's cluster that do not answer within {@code limit}, with the reason:
+   * {@code worker/1} to {@code localhost:2222: no answer within 2 s}. Empty for a session in one
+   * process, which has no other tasks.
    *
-   * @param tasks names such as {@code worker/1}, those the cluster lacks are left out; empty for
-   *     all others of the cluster
+   * @param tasks names such as {@code worker/1}; names the cluster lacks are ignored; empty for all
+   *     other tasks
    */
   default Map<String, String> silentTasks(Collection<String> tasks, Duration limit) {
     return Map.of();

@@ -19,10 +19,10 @@ import java.util.zip.CRC32C;
  * nothing behind.
  */
 public final class AtomicFile implements AutoCloseable {
-  /** What is written is gathered here and goes to the system in pieces of this size. */
+  /** Size of the buffer that gathers writes. */
   private static final int GATHER_BYTES = 256 << 10;
 
-  /** Memory that does not change goes there in pieces of this size, without being gathered. */
+  /** Size of the pieces in which immutable memory is written, without a copy. */
   private static final int CHUNK_BYTES = 1 << 20;
 
   private final Path target;
@@ -73,8 +73,8 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   /**
-   * Appends all of {@code memory}, of any size, and continues {@code crc} over what was written,
-   * even if somebody changes the memory meanwhile.
+   * Appends all of {@code memory}, of any size. Continues {@code crc} over the bytes written, even
+   * if the memory changes meanwhile.
    */
   void write(MemorySegment memory, CRC32C crc) {
     for (long at = 0; at < memory.byteSize(); ) {
@@ -84,14 +84,14 @@ public final class AtomicFile implements AutoCloseable {
       int start = gathered.position();
       int n = (int) Math.min(gathered.remaining(), memory.byteSize() - at);
       gathered.put(memory.asSlice(at, n).asByteBuffer());
-      // Of the copy: the memory itself may be another by now.
+      // Checksum of the copy: the memory itself may have changed by now.
       crc.update(gathered.slice(start, n));
       at += n;
     }
     position += memory.byteSize();
   }
 
-  /** Likewise, of memory that nobody changes meanwhile: large memory is not copied. */
+  /** Appends memory that does not change meanwhile; does not copy large memory. */
   void writeStable(MemorySegment memory, CRC32C crc) {
     if (memory.byteSize() <= GATHER_BYTES) {
       write(memory, crc);

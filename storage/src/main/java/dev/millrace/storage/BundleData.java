@@ -99,7 +99,7 @@ final class BundleData implements AutoCloseable {
     checkSum(name, entry, crc);
   }
 
-  /** Reads a piece, which has been checked, and compares it with its checksum. */
+  /** Reads a piece whose bounds were checked, and verifies its checksum. */
   void verify(String name, BundleEntryProto entry, DType dtype, Shape shape) {
     CRC32C crc = new CRC32C();
     FileChannel channel = channel(name, entry.getShardId());

@@ -86,10 +86,7 @@ public final class BundleReader implements AutoCloseable {
     return read(name, entry, full, part.slice());
   }
 
-  /**
-   * Reads all that is stored of a tensor, keeping nothing of it, and fails if it is not what was
-   * written.
-   */
+  /** Verifies the checksums of a tensor without keeping its data; fails if it is damaged. */
   public void verify(String name) {
     BundleEntryProto entry = entry(name);
     Shape full = shapeOf(name, entry);
@@ -112,7 +109,7 @@ public final class BundleReader implements AutoCloseable {
     return out;
   }
 
-  /** The stored parts that make up the wanted slice, each as long as it should be. */
+  /** The stored parts that make up the wanted slice, with their lengths checked. */
   private List<Piece> wholePieces(
       String name, BundleEntryProto entry, Shape full, TensorSlice wanted) {
     DType dtype = dtypeOf(name, entry);

@@ -99,7 +99,7 @@ public final class BundleWriter implements AutoCloseable {
     long offset = data.position();
     CRC32C crc = new CRC32C();
     if (tensor.dtype().isPlain()) {
-      // What somebody else holds too, a variable above all, may change while it is written.
+      // A tensor that is shared, a variable's above all, may change while it is written.
       if (tensor.buffer() != null && tensor.buffer().isUnshared()) {
         data.writeStable(tensor.data(), crc);
       } else {

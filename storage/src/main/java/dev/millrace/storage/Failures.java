@@ -36,7 +36,7 @@ public final class Failures {
     };
   }
 
-  /** A file is where a folder should be. */
+  /** Whether a file is where a folder should be. */
   private static boolean isNoDirectory(FileSystemException e) {
     return e instanceof FileAlreadyExistsException
         || e instanceof NotDirectoryException

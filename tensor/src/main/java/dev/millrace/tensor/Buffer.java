@@ -37,7 +37,7 @@ public final class Buffer {
 
   private volatile int references = 1;
 
-  /** How often the pool has given it out again; {@link #references} publishes it. */
+  /** How often the pool has reused this buffer; {@link #references} publishes it. */
   private int generation;
 
   private Buffer(MemorySegment memory, Owner owner, int sizeClass) {
@@ -73,7 +73,7 @@ public final class Buffer {
     return memory.byteSize();
   }
 
-  /** Tells apart those who have held it: whoever sees another than at first holds it no more. */
+  /** The generation of this buffer. A holder that sees it change no longer owns the buffer. */
   int generation() {
     return generation;
   }

@@ -42,7 +42,7 @@ public final class Tensor implements AutoCloseable {
   /** Elements of a string, resource or variant tensor; null for the plain types. */
   private final Object[] objects;
 
-  /** That of the buffer while it is this tensor's. */
+  /** The buffer's generation while this tensor owns it. */
   private final int generation;
 
   /** Releases the caller's reference once, by close() or by the garbage collector. */
@@ -332,7 +332,7 @@ public final class Tensor implements AutoCloseable {
     }
   }
 
-  /** Whether its memory has been given back, and may be another tensor's by now. */
+  /** Whether this tensor is closed: its memory may belong to another tensor by now. */
   public boolean isGone() {
     return buffer != null && (buffer.references() <= 0 || buffer.generation() != generation);
   }

@@ -4,38 +4,38 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An element of a variant tensor: a value of a kind of its own, which may hold tensors. It counts
- * the tensors it is an element of; who copies an element from one to another retains it.
+ * An element of a variant tensor: a value of a named kind, which may hold tensors. It counts the
+ * tensors that contain it; code that copies an element to another tensor retains it.
  */
 public abstract class VariantValue {
   private final AtomicInteger holders = new AtomicInteger(1);
 
-  /** TensorFlow's name of the kind, by which other processes know it. */
+  /** TensorFlow's name of the kind, used on the wire. */
   public abstract String typeName();
 
-  /** All there is to it but the tensors, in the form TensorFlow has for the kind. */
+  /** The value without its tensors, in TensorFlow's encoding of the kind. */
   public abstract byte[] metadata();
 
   /** The tensors it holds. */
   public abstract List<Tensor> tensors();
 
-  /** Lets go of the tensors it holds. */
+  /** Releases the tensors it holds. */
   protected abstract void free();
 
-  /** Notes one more tensor that has it for an element. Returns this. */
+  /** Counts one more tensor that contains it. Returns this. */
   public final VariantValue retain() {
     holders.incrementAndGet();
     return this;
   }
 
-  /** Notes one less. */
+  /** Counts one tensor less; releases the value with the last. */
   public final void release() {
     if (holders.decrementAndGet() == 0) {
       free();
     }
   }
 
-  /** Whether it is an element of more than one tensor, and must not be changed for one of them. */
+  /** Whether more than one tensor contains it, so that it must not be changed in place. */
   public final boolean isShared() {
     return holders.get() > 1;
   }
@@ -67,7 +67,7 @@ public abstract class VariantValue {
     to[j] = value;
   }
 
-  /** A value as it came from another process, of a kind that nobody has asked for yet. */
+  /** A value received from another process and not decoded yet. */
   public static final class Encoded extends VariantValue {
     private final String typeName;
     private final byte[] metadata;

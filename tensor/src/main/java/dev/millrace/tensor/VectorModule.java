@@ -1,8 +1,8 @@
 package dev.millrace.tensor;
 
-/** The JDK's Vector API, an incubator module that a JVM has only if it was asked for. */
+/** The JDK's Vector API, an incubator module that a JVM must be started with. */
 public final class VectorModule {
-  /** The options a JVM needs for Millrace: the first must be there, without the others it warns. */
+  /** The JVM options for Millrace: the first is required, the others avoid warnings. */
   public static final String JVM_OPTIONS =
       "--add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED"
           + " --sun-misc-unsafe-memory-access=allow";
@@ -10,8 +10,8 @@ public final class VectorModule {
   private VectorModule() {}
 
   /**
-   * Fails if the JVM was started without the module. With an error rather than an exception: called
-   * by a static initialiser, it reaches the program as it is, instead of a NoClassDefFoundError.
+   * Fails if the JVM was started without the module. Throws an error, not an exception: from a
+   * static initialiser an error reaches the program unchanged.
    */
   public static void require() {
     if (ModuleLayer.boot().findModule("jdk.incubator.vector").isEmpty()) {

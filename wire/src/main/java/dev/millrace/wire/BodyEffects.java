@@ -14,10 +14,10 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * What to wait for to have the effects of a body that has branches and loops of its own, written as
- * Switch and Merge. A node in a branch that is not taken never runs, and who waited for it never
- * would: it is waited for through a Merge with the other branch. A node in a loop is waited for by
- * the next round, and the loop through its end.
+ * Finds the control inputs that wait for the effects of a function body with branches and loops,
+ * written as Switch and Merge. A node in a branch that is not taken never runs, and neither would a
+ * node that waits for it. So waiting goes through a Merge with the other branch. The next iteration
+ * of a loop waits for a node inside it, and the loop's Exit stands for all iterations.
  */
 final class BodyEffects {
   /**
@@ -143,7 +143,9 @@ final class BodyEffects {
     out.add(b.build());
   }
 
-  /** Has the next round of a loop wait for {@code ran}; gives what runs when the loop has ended. */
+  /**
+   * Makes the next iteration of a loop wait for {@code ran}; returns a node that runs at its end.
+   */
   private String endOf(String ran, Place in) {
     Place loop = in.loop();
     String holds =

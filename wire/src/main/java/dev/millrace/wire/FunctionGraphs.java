@@ -23,8 +23,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Functions that nodes have as attributes and call themselves, such as what a dataset does to its
- * elements: from the definitions in a GraphDef to graphs of their own, and back.
+ * Converts functions that nodes have as attributes, such as the function of a map dataset, from the
+ * definitions in a GraphDef to separate graphs, and back.
  */
 final class FunctionGraphs {
   private static final int MAX_DEPTH = 64;
@@ -179,7 +179,7 @@ final class FunctionGraphs {
       if (!(f.body().definition() instanceof FunctionDefLibrary library)) {
         throw new MillraceException(
             Code.UNIMPLEMENTED,
-            "Node '%s': function '%s' was made in this process and cannot leave it."
+            "Node '%s': function '%s' was built in this process and has no definition to send."
                 .formatted(n.name(), f.name()));
       }
       library.getFunctionList().forEach(d -> all.put(d.getSignature().getName(), d));

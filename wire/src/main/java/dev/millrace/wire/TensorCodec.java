@@ -27,7 +27,7 @@ public final class TensorCodec {
   /** No tensor of a message may be larger than a message can be. */
   private static final long MAX_BYTES = Integer.MAX_VALUE;
 
-  /** No program nests lists so deep; a damaged message may. */
+  /** Limit on nested variants: no program reaches it, a damaged message may. */
   private static final int MAX_DEPTH = 32;
 
   private TensorCodec() {}
@@ -210,7 +210,7 @@ public final class TensorCodec {
     return t;
   }
 
-  /** How large a tensor that is given by fewer values may be. */
+  /** Size limit of a tensor encoded by fewer values than it has elements. */
   private static long memory() {
     return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean machine
         ? machine.getTotalMemorySize() / 2

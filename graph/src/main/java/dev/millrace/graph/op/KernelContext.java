@@ -90,9 +90,10 @@ public interface KernelContext {
     throw new IllegalStateException("no results in this step");
   }
 
-  /** The function that an attribute of the node names, to be called on this device. */
+  /** The function that an attribute of the node names, ready to be called on this device. */
   default Procedure procedure(AttrValue.Func function) {
-    throw new IllegalStateException(node() + " was run on its own and has no functions");
+    throw new IllegalStateException(
+        node() + " runs outside a session, where functions cannot be called");
   }
 
   /** Which step this is; no two at one time have the same. */

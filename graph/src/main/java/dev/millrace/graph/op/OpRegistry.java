@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * The ops a graph may use, by name, and which groups of them can be run as one. A value passed to
- * whoever needs it, immutable but for when its families are loaded.
+ * The ops a graph may use, by name, and which groups of them can be run as one. Passed as a value;
+ * immutable except that its families load on demand.
  *
  * <p>Threading: any thread.
  */
@@ -51,7 +51,7 @@ public final class OpRegistry {
     return of(all).withFamilies(List.copyOf(Set.copyOf(families.values()))).withFusions(fusions);
   }
 
-  /** These ops and those of {@code more} families, which are loaded when asked for. */
+  /** These ops and those of {@code more} families, which load on demand. */
   public OpRegistry withFamilies(List<OpFamily> more) {
     Map<String, OpFamily> all = new TreeMap<>(families);
     for (OpFamily family : more) {

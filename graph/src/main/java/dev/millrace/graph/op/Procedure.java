@@ -12,17 +12,17 @@ import java.util.List;
  */
 public interface Procedure {
   /**
-   * Runs the function on the device of the kernel that asked for it. The arguments are borrowed;
-   * each result has a counted reference that is the caller's. Ends soon after the cancellation.
+   * Runs the function on the device of its kernel. The arguments are borrowed; the caller owns one
+   * counted reference of each result. Ends soon after the cancellation.
    */
   Tensor[] call(List<Tensor> arguments, Cancellation cancellation);
 
-  /** The same function with kernels of its own: what those have counted or drawn begins anew. */
+  /** The same function with fresh kernels: counters and random sequences start again. */
   Procedure fresh();
 
-  /** The types of what it takes. */
+  /** The types of the arguments. */
   List<DType> arguments();
 
-  /** The types of what it gives. */
+  /** The types of the results. */
   List<DType> results();
 }

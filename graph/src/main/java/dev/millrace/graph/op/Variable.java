@@ -26,20 +26,20 @@ import java.util.function.Function;
  * for each of them: from the first {@link #updateRows} on it is {@link #read} that copies, and
  * {@link #examine} that does not.
  *
- * <p>An optimizer changes a variable and its slots as one. Who must see them agree, as a checkpoint
- * must, reads them while it {@link #holdAll holds} them all; companions, which have one {@link
- * #leader}, belong together.
+ * <p>An optimizer updates a variable and its slots atomically: they are companions, with one common
+ * {@link #leader}. A consistent snapshot, as a checkpoint needs, reads them while it {@link
+ * #holdAll holds} them all.
  *
  * <p>Threading: any thread; changes exclude each other and readers, who take the lock for an
- * instant, or for as long as they examine or hold. Who takes several locks takes them in {@link
- * #LOCK_ORDER}.
+ * instant, or for as long as they examine or hold. A thread that takes several locks takes them in
+ * {@link #LOCK_ORDER}.
  */
 public final class Variable implements Resources.Resource {
-  /** The order in which variables are locked of which several are: nobody waits in a circle. */
+  /** The order in which several variables are locked: prevents deadlock. */
   public static final Comparator<Variable> LOCK_ORDER =
       Comparator.comparing(Variable::name).thenComparing(System::identityHashCode);
 
-  /** Guards changes of who leads whom. */
+  /** Guards changes of {@code leader} links. */
   private static final Object COMPANY = new Object();
 
   private final String name;
@@ -53,7 +53,7 @@ public final class Variable implements Resources.Resource {
   /** Counts changes, for status and staleness. */
   private long version;
 
-  /** Leads to the leader, of whom it is itself. */
+  /** The next variable on the path to the leader; the leader's is itself. */
   private volatile Variable next = this;
 
   public Variable(String name, DType dtype) {
@@ -118,7 +118,7 @@ public final class Variable implements Resources.Resource {
     }
   }
 
-  /** Does something while none of the variables can change; meanwhile they may only be read. */
+  /** Runs an action while none of the variables can change; it may only read them. */
   public static void holdAll(Collection<Variable> variables, Runnable body) {
     List<Variable> ordered = variables.stream().sorted(LOCK_ORDER).toList();
     int held = 0;
@@ -135,7 +135,7 @@ public final class Variable implements Resources.Resource {
     }
   }
 
-  /** Notes that the variables are changed as one; to be called before the first such change. */
+  /** Marks the variables as companions; must be called before their first joint update. */
   public static void makeCompanions(Variable... variables) {
     for (Variable v : variables) {
       if (v.leader() != variables[0].leader()) {
@@ -146,7 +146,7 @@ public final class Variable implements Resources.Resource {
     }
   }
 
-  /** One of its companions or itself, the same one for all of them while none is added. */
+  /** The representative of this variable's companions; stable while none is added. */
   public Variable leader() {
     Variable v = this;
     while (v.next != v) {
@@ -165,7 +165,7 @@ public final class Variable implements Resources.Resource {
     changing(Variable::put, newValue);
   }
 
-  /** Like {@link #assign}, for a value that must have the shape of the one there is, if any. */
+  /** Like {@link #assign}, but fails if the shape differs from that of the current value. */
   public void assignSameShape(Tensor newValue) {
     checkType(newValue);
     changing(Variable::putSameShape, newValue);
@@ -192,7 +192,7 @@ public final class Variable implements Resources.Resource {
     changing(Variable::changeRows, change);
   }
 
-  /** Has reads share the value again instead of copying it, until the next {@link #updateRows}. */
+  /** Makes reads share the value again instead of copying it, until {@link #updateRows}. */
   public void shareWithReaders() {
     lock.writeLock().lock();
     try {

@@ -15,13 +15,13 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A function's body, compiled when first called. Each call is a step of its own on the thread of
- * the caller, with a rendezvous of its own.
+ * A function's body, compiled on the first call. Each call is a separate step on the calling
+ * thread, with a separate rendezvous.
  *
  * <p>Threading: any thread that may wait.
  */
 final class CompiledFunction implements Procedure {
-  /** Below zero, where the steps of sessions never are. */
+  /** Negative, so that they never equal the step ids of sessions. */
   private static final AtomicLong STEP_IDS = new AtomicLong(-1);
 
   private final String name;

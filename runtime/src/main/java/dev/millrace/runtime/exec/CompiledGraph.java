@@ -43,7 +43,7 @@ public final class CompiledGraph implements AutoCloseable {
   /** Whether reference inputs of the node must refer to variables that have a value. */
   final boolean[] wantsValues;
 
-  /** Whether the node may change what outlives the step. */
+  /** Whether the node may change state that outlives the step. */
   final boolean[] changes;
 
   /** Slots of node n's data inputs are inputSlots[inputStart[n] .. inputStart[n+1]). */
@@ -191,7 +191,7 @@ public final class CompiledGraph implements AutoCloseable {
     loops = LoopNest.isAnyLoop(list) ? new LoopFrames(this, constant) : null;
   }
 
-  /** Whether node {@code n} is a constant that is in its slot from the start. */
+  /** Whether node {@code n} is a constant, whose value is in its slot from the start. */
   boolean isConstant(int n) {
     return kernels[n] == null && asyncKernels[n] == null;
   }
@@ -230,7 +230,7 @@ public final class CompiledGraph implements AutoCloseable {
     return rooms;
   }
 
-  /** A function that a node here names, for the device with this state; made when first needed. */
+  /** A function that a node here names, for the device with this state; created on demand. */
   Procedure procedure(AttrValue.Func function, Resources resources) {
     return procedures.computeIfAbsent(function, f -> CompiledFunction.of(f, resources));
   }

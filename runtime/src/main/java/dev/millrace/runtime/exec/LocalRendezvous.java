@@ -80,7 +80,7 @@ public final class LocalRendezvous implements Rendezvous {
     }
   }
 
-  /** Forgets a receiver that waits; false if it does not, as it has been served. */
+  /** Removes a waiting receiver; false if it has already been served. */
   public synchronized boolean withdraw(Key key, Receiver receiver) {
     Meeting m = meetings.get(key.full());
     boolean waited = m != null && m.receivers.remove(receiver);

@@ -33,7 +33,7 @@ public final class Placer {
 
   private final Map<Integer, DeviceSpec> wish = new HashMap<>();
 
-  /** What is asked for by those of a group that make its references and resources. */
+  /** The devices requested by the nodes of a group that make its references and resources. */
   private final Map<Integer, DeviceSpec> held = new HashMap<>();
 
   private final Map<Node, String> placed = new HashMap<>();
@@ -149,7 +149,7 @@ public final class Placer {
     join(a, b, wish.get(root(a.id())).intersect(wish.get(root(b.id())), soft));
   }
 
-  /** Joins the groups of two nodes, which then ask for {@code both}; null if that cannot be. */
+  /** Joins the groups of two nodes, which then request {@code both}; null if they conflict. */
   private void join(Node a, Node b, DeviceSpec both) {
     int x = root(a.id());
     int y = root(b.id());

@@ -38,7 +38,7 @@ public record Signature(List<Output> feeds, List<Output> fetches, List<Node> tar
     }
   }
 
-  /** Refuses values that cannot be fed, in the order of the feeds. */
+  /** Refuses values that cannot be fed; they are in the order of the feeds. */
   public void checkFeeds(Tensor... values) {
     if (values.length != feeds.size()) {
       throw MillraceException.invalid(

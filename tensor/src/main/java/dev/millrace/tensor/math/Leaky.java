@@ -43,7 +43,7 @@ public final class Leaky {
           Cast.run(operands[i], wide[i]);
         }
       }
-      // The slope is a number of the tensors' type before it is multiplied with.
+      // The slope is rounded to the tensors' type first, as in TensorFlow.
       Tensor narrow = Tensor.allocate(out.dtype(), Shape.scalar());
       narrow.setDouble(0, slope);
       run(recipe, narrow.doubleAt(0), wide);
