@@ -36,7 +36,7 @@ public final class StandardOps {
     VectorModule.require();
   }
 
-  /** The families whose ops nearly every program has some of. */
+  /** The families that nearly every program uses. */
   private static final List<Op> COMMON =
       Stream.of(
               AccumulatorOps.ALL,
@@ -62,7 +62,7 @@ public final class StandardOps {
   private static final List<Fusion> FUSIONS =
       Stream.of(IoOps.FUSIONS, NnOps.FUSIONS, TrainOps.FUSIONS).flatMap(List::stream).toList();
 
-  /** The families that are loaded when a graph has one of their ops. */
+  /** The families that load on demand, when a graph has one of their ops. */
   static final List<OpFamily> ON_DEMAND =
       List.of(
           OpFamily.of(

@@ -171,7 +171,7 @@ public final class DatasetCases extends CaseTable {
     g.add(name + "_next", "IteratorGetNext", attrs, name);
   }
 
-  /** Walks through a dataset of so many elements, and to the end. */
+  /** Iterates over a dataset of this many elements, to the end. */
   private static void walk(Scenario s, String name, String dataset, int count, DType... types) {
     iterator(s, name, dataset, types.length == 0 ? new DType[] {DType.INT64} : types);
     s.run(name + "_make");

@@ -42,7 +42,7 @@ final class Values {
     random = new Random(seed);
   }
 
-  /** Begins anew for what {@code subject} names, so that its values do not depend on others. */
+  /** Reseeds for {@code subject}, so that its values do not depend on other cases. */
   void beginFor(String subject) {
     random.setSeed(subject.hashCode());
   }

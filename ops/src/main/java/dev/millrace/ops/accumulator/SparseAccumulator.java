@@ -75,8 +75,8 @@ final class SparseAccumulator extends GradientAccumulator {
   }
 
   /**
-   * Complains unless rows and indices belong together and to the declared shape, which may leave
-   * out the last dimensions.
+   * Fails unless rows and indices match each other and the declared shape, which may leave out the
+   * last dimensions.
    */
   private void check(Tensor at, Tensor rows, Shape whole) {
     if (at.shape().rank() != 1) {
@@ -119,7 +119,7 @@ final class SparseAccumulator extends GradientAccumulator {
     }
   }
 
-  /** Complains unless {@code found} begins with the dimensions wanted, from {@code first} on. */
+  /** Fails unless {@code found} begins with the dimensions wanted, from {@code first} on. */
   private void checkDims(String what, Shape wanted, Shape found, int first) {
     if (wanted.rank() > found.rank()) {
       throw refused(

@@ -20,19 +20,18 @@ import java.util.Map;
 import java.util.function.ObjIntConsumer;
 
 /**
- * The tensors that a save op is given, of which those that are variables are taken at moments at
- * which no step changes them: a variable together with its companions, such as the slots of an
- * optimizer, one such group after another. So a checkpoint holds no half of an update, and needs
- * memory for the copy of one group only.
+ * The inputs of a save op. Variables are snapshots: a variable and its companions, such as the
+ * slots of an optimizer, are copied together while no step can change them, one such group after
+ * another. So a checkpoint holds no partial update, and a save needs memory for one group only.
  *
- * <p>A save op gets a variable as a reference, as TensorFlow's graphs have it. Where they have a
- * node in between that reads the variable, {@link #fuse} takes it out.
+ * <p>A save op gets a variable as a reference, as in TensorFlow's graphs. If a node in between
+ * reads the variable, {@link #fuse} removes it.
  */
 final class SavedValues {
   private final KernelContext context;
   private final int first;
 
-  /** The variables among the values, by the index of the value; null for a mere tensor. */
+  /** The variables among the values, by the index of the value; null for a plain tensor. */
   private final Variable[] variables;
 
   /**
@@ -122,7 +121,7 @@ final class SavedValues {
 
   /**
    * Gives the save op {@code last} the variables themselves where it would get what other nodes
-   * read of them, if nobody else wants that.
+   * read of them, if no other node uses that read.
    *
    * @param op what to run instead, of the same signature
    * @param types the attribute with the types of the values

@@ -92,7 +92,7 @@ public final class TensorList extends VariantValue {
     elements.clear();
   }
 
-  /** The list that came from another process, with a count of its own. */
+  /** Decodes a list from another process; the caller owns one count. */
   private static TensorList decoded(VariantValue.Encoded e) {
     CodedInputStream in = CodedInputStream.newInstance(e.metadata());
     try {

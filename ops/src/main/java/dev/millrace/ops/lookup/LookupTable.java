@@ -110,7 +110,7 @@ final class LookupTable implements Resources.Resource {
         });
   }
 
-  /** Has the entries that a table has exported and no others. */
+  /** Replaces all entries by those that a table has exported. */
   void load(Tensor keys, Tensor values) {
     if (spec.kind() == TableKind.DENSE) {
       spec.checkExported(keys, values);

@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.function.Consumer;
 
-/** The ops that stand for a table and give its handle. */
+/** The ops that create a table and output its handle. */
 final class TableHandles {
   /** How a table is known: by a name that others may use too, or by its handle alone. */
   private enum Naming {
@@ -102,7 +102,7 @@ final class TableHandles {
     };
   }
 
-  /** A table of its own in every run, which ends with the last copy of its handle. */
+  /** A new table in every run; it ends with the last copy of its handle. */
   private static void anonymous(KernelContext c, TableKind kind) {
     checkAttributes(c.node(), kind);
     String name = c.node().name() + "-" + UUID.randomUUID();

@@ -16,16 +16,16 @@ interface TableStore {
 
   int size();
 
-  /** Makes room for so many more entries. */
+  /** Makes room for {@code more} entries. */
   default void expect(long more) {}
 
-  /** Has nothing but these entries from now on; both lists are as exported. */
+  /** Replaces all entries by these; both lists are as exported. */
   void load(List<Object> keys, List<Object> values);
 
   /** Adds all entries to two lists, as they are exported. */
   void export(List<Object> keys, List<Object> values);
 
-  /** In a map, in the order of their coming. */
+  /** A store in a map, in insertion order. */
   final class Mapped implements TableStore {
     private final Map<Object, Object> entries = new LinkedHashMap<>();
 

@@ -20,7 +20,7 @@ record DepthPool(long window) {
     return node.op() == Pool.MAX && over(node, "ksize") > 1;
   }
 
-  /** Complains of what TensorFlow does not compute either. */
+  /** Refuses what TensorFlow does not compute either. */
   static DepthPool of(Node node) {
     ImageWindow.four(node, "strides");
     long[] size = ImageWindow.four(node, "ksize");
@@ -50,7 +50,7 @@ record DepthPool(long window) {
     return v.length == 4 ? v[axis] : 1;
   }
 
-  /** The shape of what is pooled, as far as it can be; the kernel complains of what cannot. */
+  /** The shape of the result, as far as known; the kernel refuses wrong windows. */
   static Shape shape(Node node, Shape images) {
     long depth = images.dim(3);
     long window = over(node, "ksize");

@@ -226,7 +226,7 @@ public final class Queue implements Resources.Resource {
       return taken.size() > before ? Progress.SOME : Progress.NONE;
     }
 
-    /** How many to wait for: more than it holds are never there at once. */
+    /** How many elements to wait for: never more than the queue's capacity. */
     private int missing() {
       return Math.min(wanted - taken.size(), spec.capacity());
     }

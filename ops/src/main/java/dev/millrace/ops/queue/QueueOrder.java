@@ -24,7 +24,7 @@ interface QueueOrder {
   /** Takes elements back that were taken last, in the order in which they were. */
   void putBack(List<Tensor[]> taken);
 
-  /** How many may be taken now by somebody who wants this many more. */
+  /** How many elements a dequeue that wants this many more may take now. */
   default int available(int wanted, boolean closed) {
     return size();
   }
@@ -118,7 +118,7 @@ interface QueueOrder {
       return entries.remove().element();
     }
 
-    /** All or nothing: taken as they come, they would be out of order. */
+    /** All or none: elements taken as they arrive would be out of order. */
     @Override
     public int available(int wanted, boolean closed) {
       return closed || size() >= wanted ? size() : 0;

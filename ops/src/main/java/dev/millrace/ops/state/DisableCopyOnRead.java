@@ -4,8 +4,8 @@ import dev.millrace.graph.op.Op;
 import dev.millrace.graph.op.Shapes;
 
 /**
- * Has the next reads of a resource variable share its value rather than copy it, though rows of it
- * were changed before. TensorFlow's savers ask for it ahead of reading what they write.
+ * Makes reads of a resource variable share its value instead of copying it, even after updates of
+ * its rows. TensorFlow's savers run it before they read a variable.
  */
 public final class DisableCopyOnRead {
   public static final Op OP =

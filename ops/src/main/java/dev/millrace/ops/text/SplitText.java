@@ -121,7 +121,7 @@ final class SplitText {
     return false;
   }
 
-  /** What is left after so many pieces is one more, also if it is empty. */
+  /** Beyond the limit of pieces, the rest is one more piece, even if it is empty. */
   private static List<byte[]> atSpace(byte[] s, long most) {
     List<byte[]> pieces = new ArrayList<>();
     int i = most == 0 ? 0 : afterSpace(s, 0);

@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * The hash functions TensorFlow puts strings into buckets by. Programs keep what they learn under
- * these numbers, so that they may never change.
+ * The hash functions by which TensorFlow assigns strings to buckets. Trained weights depend on
+ * these numbers, so they must never change.
  */
 public final class StringHash {
   private static final VarHandle LONGS =

@@ -57,7 +57,7 @@ final class Words {
     return s.getBytes(StandardCharsets.ISO_8859_1);
   }
 
-  /** Begins an op on strings, of which there is never a gradient. */
+  /** Begins the definition of an op on strings, which has no gradient. */
   static Op.Builder define(String name) {
     return Op.define(name).noGradient(NO_GRADIENT);
   }

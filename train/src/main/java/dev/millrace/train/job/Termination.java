@@ -10,8 +10,8 @@ import org.slf4j.LoggerFactory;
 /**
  * What a process does when the system tells it to terminate (SIGTERM): it passes the word on, lets
  * its work come to an end for a while, and then exits with the code of that work. A second SIGTERM,
- * 2 s later or more, ends it at once. Ctrl-C is another thing: it ends this process at once, but
- * for a goodbye ({@link JobEnd}), and leaves the rest of the job alone.
+ * 2 s later or more, ends it at once. Ctrl-C ends only this process, at once, after its leave
+ * message ({@link JobEnd}).
  *
  * <p>Threading: the request runs on a thread of the system's.
  */
