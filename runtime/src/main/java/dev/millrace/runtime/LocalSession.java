@@ -183,19 +183,11 @@ public final class LocalSession implements Session {
         timeout.cancel(false);
       }
     }
-    if (step.failure() != null) {
-      step.releaseResults();
-      throw step.failure();
-    }
-    Tensor[] results = step.results();
-    for (int i = 0; i < results.length; i++) {
-      if (results[i] == null) {
-        step.releaseResults();
-        throw MillraceException.invalid(
-            "The fetched tensor '%s' has no value: it lies on a branch that was not taken.",
-            plan.signature.fetches().get(i).name());
-      }
-      results[i].guarded();
+    Tensor[] results =
+        step.completeResults(
+            i -> "The fetched tensor '%s'".formatted(plan.signature.fetches().get(i).name()));
+    for (Tensor t : results) {
+      t.guarded();
     }
     return results;
   }

@@ -1,5 +1,6 @@
 package dev.millrace.wire;
 
+import static dev.millrace.wire.FunctionLoweringTest.function;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -20,7 +21,6 @@ import dev.millrace.proto.FunctionDefLibrary;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.NameAttrList;
 import dev.millrace.proto.NodeDef;
-import dev.millrace.proto.OpDef;
 import dev.millrace.tensor.DType;
 import java.util.List;
 import java.util.Set;
@@ -63,16 +63,6 @@ class FunctionGraphsTest {
             dev.millrace.proto.AttrValue.newBuilder()
                 .setFunc(NameAttrList.newBuilder().setName(function))
                 .build())
-        .build();
-  }
-
-  private static FunctionDef function(String name, String result, NodeDef... nodes) {
-    OpDef.ArgDef.Builder a = OpDef.ArgDef.newBuilder().setName("a").setType(DataType.DT_FLOAT);
-    OpDef.ArgDef.Builder r = OpDef.ArgDef.newBuilder().setName("r").setType(DataType.DT_FLOAT);
-    return FunctionDef.newBuilder()
-        .setSignature(OpDef.newBuilder().setName(name).addInputArg(a).addOutputArg(r))
-        .addAllNodeDef(List.of(nodes))
-        .putRet("r", result)
         .build();
   }
 

@@ -51,7 +51,7 @@ class FunctionLoweringTest {
   }
 
   /** A function of one float {@code a} that gives {@code result}. */
-  private static FunctionDef function(String name, String result, NodeDef... nodes) {
+  static FunctionDef function(String name, String result, NodeDef... nodes) {
     OpDef.ArgDef.Builder a = OpDef.ArgDef.newBuilder().setName("a").setType(DataType.DT_FLOAT);
     OpDef.ArgDef.Builder r = OpDef.ArgDef.newBuilder().setName("r").setType(DataType.DT_FLOAT);
     return FunctionDef.newBuilder()

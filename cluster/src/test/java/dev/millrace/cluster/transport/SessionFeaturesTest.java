@@ -141,17 +141,7 @@ class SessionFeaturesTest {
     Output square = scope.node("Square").input(a).add().output();
     Output product = scope.node("Mul").input(square).input(b).add().output();
     String handle = open();
-    String partial =
-        call(
-                Methods.PARTIAL_RUN_SETUP,
-                PartialRunSetupRequest.newBuilder()
-                    .setSessionHandle(handle)
-                    .addFeed(a.name())
-                    .addFeed(b.name())
-                    .addFetch(square.name())
-                    .addFetch(product.name())
-                    .build())
-            .getPartialRunHandle();
+    String partial = setUp(handle, List.of(a, b), List.of(square, product));
     RunStepRequest first = partOf(handle, partial, a, 3, square);
     assertEquals(9f, number(call(Methods.RUN_STEP, first).getTensor(0).getTensor()));
     // What was fed cannot be fed again; the run goes on.
@@ -172,6 +162,14 @@ class SessionFeaturesTest {
             .getStatus();
     assertEquals(Status.Code.INVALID_ARGUMENT, over.getCode());
     close(handle);
+  }
+
+  private String setUp(String handle, List<Output> feeds, List<Output> fetches) {
+    PartialRunSetupRequest.Builder request =
+        PartialRunSetupRequest.newBuilder().setSessionHandle(handle);
+    feeds.forEach(f -> request.addFeed(f.name()));
+    fetches.forEach(f -> request.addFetch(f.name()));
+    return call(Methods.PARTIAL_RUN_SETUP, request.build()).getPartialRunHandle();
   }
 
   private String refusal(RunStepRequest r) {
@@ -197,16 +195,7 @@ class SessionFeaturesTest {
                     .setConfig(ConfigProto.newBuilder().setClusterDef(named.encode()))
                     .build())
             .getSessionHandle();
-    String partial =
-        call(
-                Methods.PARTIAL_RUN_SETUP,
-                PartialRunSetupRequest.newBuilder()
-                    .setSessionHandle(handle)
-                    .addFeed(a.name())
-                    .addFetch(square.name())
-                    .addFetch(root.name())
-                    .build())
-            .getPartialRunHandle();
+    String partial = setUp(handle, List.of(a), List.of(square, root));
     RunStepRequest first = partOf(handle, partial, a, 3, square);
     assertEquals(9f, number(call(Methods.RUN_STEP, first).getTensor(0).getTensor()));
     RunStepRequest second = first.toBuilder().clearFeed().setFetch(0, root.name()).build();

@@ -86,20 +86,7 @@ final class CompiledFunction implements Procedure {
         StepRun.run(graph, step, resources);
       }
     }
-    if (step.failure() != null) {
-      step.releaseResults();
-      throw step.failure();
-    }
-    Tensor[] results = step.results();
-    for (int i = 0; i < results.length; i++) {
-      if (results[i] == null) {
-        step.releaseResults();
-        throw MillraceException.invalid(
-            "Result %d of function '%s' has no value: it lies on a branch that was not taken.",
-            i, name);
-      }
-    }
-    return results;
+    return step.completeResults(i -> "Result %d of function '%s'".formatted(i, name));
   }
 
   private void check(List<Tensor> arguments) {

@@ -5,6 +5,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.tensor.Tensor;
+import java.util.function.IntFunction;
 
 /**
  * What the parts of one step on one task have in common: its id, rendezvous, cancellation, fed and
@@ -65,6 +66,27 @@ public final class Step {
 
   /** The fetched values, each with a reference of the caller's; null where a value was dead. */
   public Tensor[] results() {
+    return results;
+  }
+
+  /**
+   * The fetched values of a step that has ended. Throws its failure, or an error if a value is
+   * missing, and releases the other values then.
+   *
+   * @param describe what to call a value in the error, by its index
+   */
+  public Tensor[] completeResults(IntFunction<String> describe) {
+    if (failure != null) {
+      releaseResults();
+      throw failure;
+    }
+    for (int i = 0; i < results.length; i++) {
+      if (results[i] == null) {
+        releaseResults();
+        throw MillraceException.invalid(
+            "%s has no value: it lies on a branch that was not taken.", describe.apply(i));
+      }
+    }
     return results;
   }
 
