@@ -261,7 +261,7 @@ public final class Links implements AutoCloseable {
     if (byTcp) {
       c.setOption(StandardSocketOptions.TCP_NODELAY, true);
     }
-    Thread.ofVirtual().name("millrace-link-guest").start(() -> welcome(c));
+    Thread.ofVirtual().name("millrace-link-handshake").start(() -> welcome(c));
   }
 
   private void welcome(SocketChannel c) {

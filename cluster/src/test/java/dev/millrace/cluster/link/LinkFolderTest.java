@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What others, and processes that were killed, may leave where links are. */
+/** Link folders are safe from other users, and cleaned up after killed processes. */
 class LinkFolderTest {
   @TempDir private Path base;
 
@@ -37,7 +37,7 @@ class LinkFolderTest {
     return LinkFolder.create(LinkFolder.ofUser(base));
   }
 
-  /** The folder of a process that is no more. */
+  /** The folder of a process that has ended. */
   private Path abandoned(String name) throws IOException {
     Files.createFile(parent().resolve(name + ".lock"));
     return parent().resolve(name);

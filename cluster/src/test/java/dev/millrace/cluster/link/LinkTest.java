@@ -353,7 +353,7 @@ class LinkTest {
     assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
     link.lose(new MillraceException(Code.UNAVAILABLE, "silent for too long"));
     assertThrows(ExecutionException.class, () -> call.get(20, TimeUnit.SECONDS));
-    // It was stopped for longer than the others wait for it, and does not know that.
+    // As if it had been stopped for longer than the lease lasts.
     back.expireLease();
     there.resumed.countDown();
     theirThreads.resume();
@@ -447,7 +447,7 @@ class LinkTest {
               return null;
             });
       } catch (IOException e) {
-        // Or it was sent away.
+        // Or the connection was refused.
       }
     }
     theirThreads.exhaust(false);
@@ -464,7 +464,7 @@ class LinkTest {
     Link link = connect(withinHost);
     there.linked.get(20, TimeUnit.SECONDS);
     theirThreads.exhaust(true);
-    // By then what was under way has come.
+    // By then frames already in flight have arrived.
     long later = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
     eventually(
         () -> {
@@ -501,7 +501,7 @@ class LinkTest {
       }
       assertNull(ours.connect("/job:b/replica:0/task:0", "localhost:2", invited()).loss());
       assertTrue(Thread.activeCount() < before + 100, "each has a thread");
-      // The first to come had to go.
+      // The oldest connection was closed.
       crowd.getFirst().socket().setSoTimeout(20_000);
       assertEquals(-1, crowd.getFirst().socket().getInputStream().read());
     } finally {

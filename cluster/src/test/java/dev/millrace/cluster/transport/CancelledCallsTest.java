@@ -49,7 +49,7 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A call that its client gives up takes nothing that another client could have. */
+/** An abandoned call takes nothing that another client could have. */
 class CancelledCallsTest {
   private final Server server = Server.createLocalServer(StandardOps.registry());
   private final Device device = server.worker().devices().getFirst();
@@ -126,7 +126,7 @@ class CancelledCallsTest {
     return TensorCodec.decode(r.getTensor(0).getTensor()).floatValue();
   }
 
-  /** What comes into the queue after a call was given up is there for another client. */
+  /** An element enqueued after a call was abandoned goes to another client. */
   private void anotherClientGetsTheElement() {
     awaitSteps(0);
     Node put = QueueAccess.enqueue(scope, queue, List.of(Const.of(scope, 7f)));
@@ -255,7 +255,7 @@ class CancelledCallsTest {
     assertEquals(5f, value(call(other, Methods.RUN_STEP, fetch(session, average))));
   }
 
-  /** A tensor that is asked for and then not wanted waits for whoever asks next. */
+  /** A tensor whose request was cancelled stays available for the next request. */
   @Test
   void whoAsksForATensor() throws Exception {
     RecvTensorRequest ask =
@@ -277,7 +277,7 @@ class CancelledCallsTest {
 
   @Test
   void aSessionThatIsBeingOpened() throws Exception {
-    // A task that nobody starts.
+    // A task that is never started.
     CreateSessionRequest request =
         CreateSessionRequest.newBuilder()
             .setTarget(address())

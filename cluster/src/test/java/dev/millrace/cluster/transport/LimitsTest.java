@@ -46,7 +46,7 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What a caller may use of a server is limited, and the message of a refusal says by what. */
+/** A server limits what callers may use, and a refusal names the limit. */
 class LimitsTest {
   private static final byte[] PREFACE =
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -158,7 +158,7 @@ class LimitsTest {
     for (int i = 0; i < 3; i++) {
       assertExhausted(
           refusal(c, Methods.RUN_STEP, soon(), bytesFor(session, 8 << 20)), "pending.bytes");
-      // What was refused or served does not count any more.
+      // Refused and served requests no longer count.
       Status unknown = refusal(c, Methods.RUN_STEP, soon(), bytesFor(session, 1 << 20));
       assertEquals(Status.Code.NOT_FOUND, unknown.getCode(), unknown::toString);
     }
@@ -270,7 +270,7 @@ class LimitsTest {
     assertExhausted(
         refusal(c, Methods.CREATE_SESSION, soon(), CreateSessionRequest.getDefaultInstance()),
         "sessions");
-    // Others are not concerned.
+    // Other clients are not affected.
     open(connect());
   }
 

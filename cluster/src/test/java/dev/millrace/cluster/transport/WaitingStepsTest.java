@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Steps that wait cost the server no thread of the operating system each. */
+/** Waiting steps do not each occupy a platform thread of the server. */
 class WaitingStepsTest {
   private static final int STEPS = 1000;
 
