@@ -156,7 +156,7 @@ final class DatasetIterator implements Resources.Resource {
       this.c = c;
       this.done = done;
       this.taker = taker;
-      cancellation = c.cancellation().apart();
+      cancellation = c.cancellation().withSameLease();
     }
 
     void serve(Elements elements) {
