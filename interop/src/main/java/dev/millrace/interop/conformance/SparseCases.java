@@ -1,10 +1,12 @@
 package dev.millrace.interop.conformance;
 
 import dev.millrace.base.Code;
+import dev.millrace.interop.GraphWriter;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import java.util.Map;
 
 /** Tensors given by coordinates and values, and sums of picked rows. */
 public final class SparseCases extends CaseTable {
@@ -16,6 +18,9 @@ public final class SparseCases extends CaseTable {
       segments("SparseSegment" + how);
       segmentGradients("SparseSegment" + how);
     }
+    serialized();
+    serializedAsVariants();
+    map();
   }
 
   /** Coordinates, {@code rank} to a value. */
@@ -70,6 +75,125 @@ public final class SparseCases extends CaseTable {
     }
     op(op + "Grad", longs(), floats(2)).noGradient();
     op(op + "Grad", longs(1, 5), floats(5)).fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void serialized() {
+    Tensor some = at(3, 0, 1, 2, 0, 3, 0, 2, 0, 1);
+    for (DType dtype : List.of(DType.FLOAT, DType.INT32, DType.STRING, DType.BOOL)) {
+      op("SerializeSparse", some, any(dtype, 3), longs(4, 4, 3));
+      op("SerializeManySparse", some, any(dtype, 3), longs(4, 4, 3));
+    }
+    op("SerializeSparse", at(2), floats(0), longs(2, 2));
+    op("SerializeManySparse", at(2), floats(0), longs(2, 2));
+    op("SerializeManySparse", at(2), floats(0), longs(0, 2));
+    for (String op : List.of("SerializeSparse", "SerializeManySparse")) {
+      op(op, longs(1, 2), floats(2), longs(4)).fails(Code.INVALID_ARGUMENT);
+      op(op, some, floats(3, 1), longs(4, 4, 3)).fails(Code.INVALID_ARGUMENT);
+      op(op, some, floats(3), Tensor.scalar(4L)).fails(Code.INVALID_ARGUMENT);
+    }
+    op("SerializeManySparse", at(1, 0), floats(1), longs(4)).fails(Code.INVALID_ARGUMENT);
+    op("SerializeManySparse", at(2, 4, 0), floats(1), longs(4, 4)).fails(Code.INVALID_ARGUMENT);
+    for (String op : List.of("DeserializeSparse", "DeserializeManySparse")) {
+      Tensor wrong = Tensor.of(Shape.of(1, 3), "a", "b", "c");
+      for (DType dtype : List.of(DType.FLOAT, DType.STRING)) {
+        op(op, wrong).with("dtype", dtype).fails(Code.INVALID_ARGUMENT);
+      }
+      op(op, Tensor.of(Shape.of(1, 2), "a", "b"))
+          .with("dtype", DType.FLOAT)
+          .fails(Code.INVALID_ARGUMENT);
+      op(op, Tensor.of(Shape.of(0, 3), new String[0]))
+          .with("dtype", DType.FLOAT)
+          .fails(Code.INVALID_ARGUMENT);
+      op(op, Tensor.scalar("a")).with("dtype", DType.FLOAT).fails(Code.INVALID_ARGUMENT);
+    }
+    for (DType dtype : List.of(DType.FLOAT, DType.STRING, DType.INT64)) {
+      roundTrip(dtype, DType.STRING);
+    }
+  }
+
+  private void serializedAsVariants() {
+    roundTrip(DType.FLOAT, DType.VARIANT);
+    roundTrip(DType.STRING, DType.VARIANT);
+  }
+
+  /** Serialized one by one or all rows at once, and put together again. */
+  private void roundTrip(DType dtype, DType as) {
+    Scenario s = scenario("DeserializeSparse of " + dtype + " by " + as);
+    GraphWriter g = s.graph();
+    g.constant("at", at(2, 0, 1, 0, 3, 2, 0));
+    g.constant("values", any(dtype, 3));
+    g.constant("dims", longs(4, 5));
+    g.constant("wide", longs(4, 9));
+    g.constant("deep", at(3, 0, 1, 1, 0, 1, 2, 2, 0, 0));
+    g.constant("cube", longs(3, 2, 3));
+    Map<String, Object> out = Map.of("T", dtype, "out_type", as);
+    g.add("one", "SerializeSparse", out, "at", "values", "dims");
+    g.add("other", "SerializeSparse", out, "at", "values", "wide");
+    g.add("third", "SerializeSparse", out, "deep", "values", "cube");
+    g.add("rows", "SerializeManySparse", out, "at", "values", "dims");
+    g.add("both", "Pack", Map.of(), "one", "other");
+    g.add("square", "Pack", Map.of(), "both", "both");
+    g.add("uneven", "Pack", Map.of(), "one", "third");
+    for (String from : List.of("one", "both", "square", "rows")) {
+      g.add("from_" + from, "DeserializeSparse", Map.of("dtype", dtype), from);
+      s.fetch("from_" + from, "from_" + from + ":1", "from_" + from + ":2");
+    }
+    g.add("bad_rank", "DeserializeSparse", Map.of("dtype", dtype), "uneven");
+    g.add("bad_type", "DeserializeSparse", Map.of("dtype", DType.DOUBLE), "both");
+    s.fails(Code.INVALID_ARGUMENT, "bad_rank").fails(Code.INVALID_ARGUMENT, "bad_type");
+    if (as == DType.STRING) {
+      for (String from : List.of("both", "rows")) {
+        g.add("many_" + from, "DeserializeManySparse", Map.of("dtype", dtype), from);
+        s.fetch("many_" + from, "many_" + from + ":1", "many_" + from + ":2");
+      }
+      g.add("many_rank", "DeserializeManySparse", Map.of("dtype", dtype), "uneven");
+      s.fails(Code.INVALID_ARGUMENT, "many_rank");
+    }
+  }
+
+  private void map() {
+    for (DType dtype : List.of(DType.FLOAT, DType.STRING, DType.INT64)) {
+      Scenario s = scenario("TakeManySparseFromTensorsMap of " + dtype);
+      GraphWriter g = s.graph();
+      Map<String, Object> shared = Map.of("shared_name", "m");
+      Map<String, Object> taken = Map.of("shared_name", "m", "dtype", dtype);
+      g.constant("at", at(2, 0, 1, 0, 3, 2, 0));
+      g.constant("values", any(dtype, 3));
+      g.constant("dims", longs(4, 5));
+      g.constant("wide", longs(3, 9));
+      g.constant("deep", at(3, 0, 1, 1, 0, 1, 2, 2, 0, 0));
+      g.constant("cube", longs(3, 2, 3));
+      g.constant("line", at(1, 0, 1, 2));
+      g.constant("length", longs(3));
+      g.constant("outside", longs(2, 5));
+      g.placeholder("handles", DType.INT64, Shape.unknown());
+      g.add("one", "AddSparseToTensorsMap", shared, "at", "values", "dims");
+      g.add("other", "AddSparseToTensorsMap", shared, "at", "values", "wide");
+      g.add("third", "AddSparseToTensorsMap", shared, "deep", "values", "cube");
+      g.add("rows", "AddManySparseToTensorsMap", shared, "at", "values", "dims");
+      g.add("flat", "AddManySparseToTensorsMap", shared, "line", "values", "length");
+      g.add("few", "AddManySparseToTensorsMap", shared, "at", "values", "outside");
+      g.add("take", "TakeManySparseFromTensorsMap", taken, "handles");
+      g.add(
+          "wrong",
+          "TakeManySparseFromTensorsMap",
+          Map.of("shared_name", "m", "dtype", DType.DOUBLE),
+          "handles");
+      s.fetch("one").fetch("other").fetch("rows").fetch("third").fetch("one");
+      take(s, 1, 0).fetch(Map.of("handles", longs(2, 3, 4, 5)), "take", "take:1", "take:2");
+      // One that is gone, one that never was, none, no vector, one rank beside another.
+      s.step(Map.of("handles", longs(0)), Code.INVALID_ARGUMENT, "take");
+      s.step(Map.of("handles", longs(99)), Code.INVALID_ARGUMENT, "take");
+      s.step(Map.of("handles", longs()), Code.INVALID_ARGUMENT, "take");
+      s.step(Map.of("handles", Tensor.scalar(6L)), Code.INVALID_ARGUMENT, "take");
+      s.step(Map.of("handles", longs(6, 7)), Code.INVALID_ARGUMENT, "take");
+      s.fetch("one").step(Map.of("handles", longs(8)), Code.INVALID_ARGUMENT, "wrong");
+      s.fails(Code.INVALID_ARGUMENT, "flat").fails(Code.INVALID_ARGUMENT, "few");
+    }
+  }
+
+  private static Scenario take(Scenario s, long... handles) {
+    return s.fetch(Map.of("handles", longs(handles)), "take", "take:1", "take:2");
   }
 
   private void segments(String op) {

@@ -9,6 +9,8 @@ public final class SparseOps {
   public static final List<Op> ALL =
       Stream.of(
               SparseSegment.ALL,
+              SparseTensorsMap.ALL,
+              SparseSerialization.ALL,
               List.of(
                   SparseReorder.OP,
                   SparseReshape.OP,
