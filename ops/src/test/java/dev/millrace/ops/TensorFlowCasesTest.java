@@ -61,6 +61,7 @@ class TensorFlowCasesTest {
           "ListDiff",
           "SegmentSum",
           "SerializeManySparse",
+          "SparseAdd",
           "SparseFillEmptyRows",
           "SparseSegmentMean",
           "SparseSegmentMeanGradV2",
@@ -68,6 +69,8 @@ class TensorFlowCasesTest {
           "SparseSegmentSqrtNGradV2",
           "SparseSegmentSum",
           "SparseSegmentSumGradV2",
+          "SparseSlice",
+          "SparseSplit",
           "Unique",
           "UniqueWithCounts",
           "Where");

@@ -18,6 +18,12 @@ public final class SparseCases extends CaseTable {
       segments("SparseSegment" + how);
       segmentGradients("SparseSegment" + how);
     }
+    concat();
+    split();
+    slice();
+    sum();
+    sumWithDense();
+    product();
     serialized();
     serializedAsVariants();
     map();
@@ -75,6 +81,145 @@ public final class SparseCases extends CaseTable {
     }
     op(op + "Grad", longs(), floats(2)).noGradient();
     op(op + "Grad", longs(1, 5), floats(5)).fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void concat() {
+    String op = "SparseConcat";
+    Tensor some = at(2, 0, 1, 1, 0, 1, 2);
+    Tensor more = at(2, 0, 0, 1, 2);
+    for (DType dtype : List.of(DType.FLOAT, DType.INT32, DType.STRING, DType.BOOL)) {
+      for (int axis : new int[] {0, 1, -1, -2}) {
+        op(op, some, more, any(dtype, 3), any(dtype, 2), longs(2, 3), longs(2, 3))
+            .with("N", 2)
+            .with("concat_dim", axis);
+      }
+    }
+    op(op, some, more, more, floats(3), floats(2), floats(2), longs(2, 3), longs(2, 4), longs(2, 3))
+        .with("N", 3)
+        .with("concat_dim", 1)
+        .noGradient();
+    op(op, at(2), at(2), floats(0), floats(0), longs(2, 3), longs(0, 3))
+        .with("N", 2)
+        .with("concat_dim", 0);
+    Tensor[] uneven = {some, more, floats(3), floats(2), longs(2, 3), longs(3, 3)};
+    op(op, uneven).with("N", 2).with("concat_dim", 0);
+    op(op, uneven).with("N", 2).with("concat_dim", 1).fails(Code.INVALID_ARGUMENT);
+    op(op, uneven).with("N", 2).with("concat_dim", 2).fails(Code.INVALID_ARGUMENT);
+    op(op, uneven).with("N", 2).with("concat_dim", -3).fails(Code.INVALID_ARGUMENT);
+    op(op, some, at(1, 1, 0), floats(3), floats(2), longs(2, 3), longs(3))
+        .with("N", 2)
+        .with("concat_dim", 0)
+        .fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void split() {
+    String op = "SparseSplit";
+    Tensor some = at(2, 0, 1, 1, 0, 1, 4, 3, 3, 3, 6);
+    for (DType dtype : List.of(DType.FLOAT, DType.INT32, DType.STRING, DType.BOOL)) {
+      for (long axis : new long[] {0, 1, -1}) {
+        op(op, Tensor.scalar(axis), some, any(dtype, 5), longs(4, 7))
+            .with("num_split", 3)
+            .noGradient();
+      }
+    }
+    op(op, Tensor.scalar(1L), some, floats(5), longs(4, 7)).with("num_split", 1).noGradient();
+    op(op, Tensor.scalar(1L), at(2), floats(0), longs(4, 7)).with("num_split", 7).noGradient();
+    op(op, Tensor.scalar(2L), some, floats(5), longs(4, 7))
+        .with("num_split", 2)
+        .fails(Code.INVALID_ARGUMENT);
+    op(op, Tensor.scalar(0L), some, floats(5), longs(4, 7))
+        .with("num_split", 5)
+        .fails(Code.INVALID_ARGUMENT);
+    op(op, longs(0, 1), some, floats(5), longs(4, 7))
+        .with("num_split", 2)
+        .fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void slice() {
+    String op = "SparseSlice";
+    Tensor some = at(2, 0, 1, 1, 0, 1, 4, 3, 3, 3, 6);
+    for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT32, DType.STRING)) {
+      op(op, some, any(dtype, 5), longs(4, 7), longs(1, 0), longs(2, 5));
+      op(op, some, any(dtype, 5), longs(4, 7), longs(1, 3), longs(9, 9));
+    }
+    op(op, some, floats(5), longs(4, 7), longs(0, 0), longs(4, 7));
+    op(op, some, floats(5), longs(4, 7), longs(5, 0), longs(1, 7)).noGradient();
+    op(op, at(2), floats(0), longs(4, 7), longs(1, 1), longs(1, 1)).noGradient();
+    op(op, some, floats(5), longs(4, 7), longs(0), longs(4, 7)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(5), longs(4, 7), longs(0, 0), longs(4)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(5), longs(4, 7), longs(0, 0), longs(-4, 7)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(4), longs(4, 7), longs(0, 0), longs(4, 7)).fails(Code.INVALID_ARGUMENT);
+    String grad = op + "Grad";
+    for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT64)) {
+      op(grad, any(dtype, 2), some, longs(1, 0), at(2, 0, 0, 0, 4)).noGradient();
+    }
+    op(grad, floats(0), some, longs(1, 0), at(2)).noGradient();
+    op(grad, floats(2), some, longs(1, 0), at(2, 0, 0)).fails(Code.INVALID_ARGUMENT);
+    op(grad, floats(2), some, longs(1, 0), at(2, 0, 0, 0, 5)).fails(Code.INTERNAL);
+    op(grad, floats(2), some, longs(1, 0), at(1, 0, 4)).fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void sum() {
+    String op = "SparseAdd";
+    Tensor a = at(2, 0, 1, 1, 0, 3, 2);
+    Tensor b = at(2, 0, 0, 1, 0, 3, 3);
+    Tensor dims = longs(4, 5);
+    for (DType dtype : Kernels.types(op, "T")) {
+      Tensor none = Tensor.allocate(dtype, Shape.scalar());
+      none.setLong(0, 0);
+      op(op, a, any(dtype, 3), dims, b, any(dtype, 3), dims, none).noGradientBy(6);
+    }
+    op(op, a, floats(3), dims, b, floats(3), dims, Tensor.scalar(0.7f)).noGradient();
+    op(op, at(2), floats(0), dims, at(2), floats(0), dims, Tensor.scalar(0f)).noGradient();
+    op(op, a, floats(3), dims, at(2), floats(0), dims, Tensor.scalar(0f)).noGradient();
+    op(op, a, floats(3), dims, b, floats(3), longs(4, 6), Tensor.scalar(0f))
+        .fails(Code.INVALID_ARGUMENT);
+    op(op, a, floats(3), dims, at(1, 1), floats(1), longs(4), Tensor.scalar(0f))
+        .fails(Code.INVALID_ARGUMENT);
+    op(op, a, floats(3), dims, b, floats(2), dims, Tensor.scalar(0f)).fails(Code.INVALID_ARGUMENT);
+    op(op, a, floats(3), dims, b, floats(3), dims, floats(1)).fails(Code.INVALID_ARGUMENT);
+    String grad = op + "Grad";
+    for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT64)) {
+      op(grad, any(dtype, 3), a, b, at(2, 0, 1, 1, 0, 3, 3)).noGradient();
+    }
+    op(grad, floats(0), a, b, at(2)).noGradient();
+    op(grad, floats(3), a, b, at(2, 0, 1)).fails(Code.INVALID_ARGUMENT);
+    op(grad, floats(1), a, at(1, 0), at(2, 0, 1)).fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void sumWithDense() {
+    String op = "SparseTensorDenseAdd";
+    Tensor some = at(2, 0, 1, 1, 0, 2, 2);
+    for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT32, DType.INT64)) {
+      op(op, some, any(dtype, 3), longs(3, 4), any(dtype, 3, 4));
+    }
+    op(op, Tensor.of(Shape.of(2, 1), 2, 2), floats(2), ints(3), floats(3));
+    op(op, at(2), floats(0), longs(3, 4), floats(3, 4)).noGradient();
+    op(op, some, floats(3), longs(3, 4), floats(3, 5)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(3), longs(3, 4), floats(3)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(3), longs(2, 4), floats(2, 4)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(2), longs(3, 4), floats(3, 4)).fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void product() {
+    String op = "SparseTensorDenseMatMul";
+    Tensor some = at(2, 0, 1, 1, 0, 2, 2, 2, 3);
+    for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE, DType.INT32)) {
+      op(op, some, any(dtype, 4), longs(3, 4), any(dtype, 4, 5)).fixed(2);
+      op(op, some, any(dtype, 4), longs(3, 4), any(dtype, 3, 5)).fixed(2).with("adjoint_a", true);
+      op(op, some, any(dtype, 4), longs(3, 4), any(dtype, 5, 4)).fixed(2).with("adjoint_b", true);
+      op(op, some, any(dtype, 4), longs(3, 4), any(dtype, 5, 3))
+          .fixed(2)
+          .with("adjoint_a", true)
+          .with("adjoint_b", true);
+    }
+    op(op, Tensor.of(Shape.of(2, 2), 2, 0, 0, 1), floats(2), longs(3, 2), floats(2, 2)).fixed(2);
+    op(op, at(2), floats(0), longs(3, 4), floats(4, 5)).fixed(2).noGradient();
+    op(op, some, floats(4), longs(3, 4), floats(3, 5)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(4), longs(3, 4), floats(4)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(4), longs(3, 3), floats(3, 5)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(3), longs(3, 4), floats(4, 5)).fails(Code.INVALID_ARGUMENT);
+    op(op, some, floats(4), longs(3), floats(4, 5)).fails(Code.INVALID_ARGUMENT);
   }
 
   private void serialized() {

@@ -57,6 +57,13 @@ public final class VariantCases extends CaseTable {
           "Range Tidx bfloat16",
           "Tile T uint16",
           "Where T half",
+          // The threshold is read in the type of the values, whatever its own.
+          "SparseAdd Treal half",
+          "SparseAdd Treal bfloat16",
+          "SparseAdd Treal uint8",
+          "SparseAdd Treal uint16",
+          "SparseAdd Treal uint32",
+          "SparseAdd Treal uint64",
           "Restore dt uint32",
           "Restore dt uint64",
           "RestoreSlice dt uint32",

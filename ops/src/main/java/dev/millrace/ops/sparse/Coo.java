@@ -81,6 +81,16 @@ record Coo(Tensor indices, Tensor values, Shape shape) {
     return indices.longAt(i * shape.rank() + d);
   }
 
+  /** Whether value {@code i} is inside the whole. */
+  boolean isInside(long i) {
+    for (int d = 0; d < shape.rank(); d++) {
+      if (at(i, d) < 0 || at(i, d) >= shape.dim(d)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** The position of value {@code i} among all elements of the whole, which must be inside it. */
   long position(long i) {
     long p = 0;

@@ -11,8 +11,11 @@ public final class SparseOps {
               SparseSegment.ALL,
               SparseTensorsMap.ALL,
               SparseSerialization.ALL,
+              SparsePieces.ALL,
+              SparseSum.ALL,
               List.of(
                   SparseReorder.OP,
+                  SparseTensorDenseMatMul.OP,
                   SparseReshape.OP,
                   SparseFillEmptyRows.OP,
                   SparseFillEmptyRows.GRAD))
