@@ -76,7 +76,7 @@ final class CompiledFunction implements Procedure {
         new Step(
             STEP_IDS.getAndDecrement(),
             new LocalRendezvous(),
-            cancellation.apart(),
+            cancellation.withSameLease(),
             arguments.toArray(new Tensor[0]),
             body.results().size(),
             null);
