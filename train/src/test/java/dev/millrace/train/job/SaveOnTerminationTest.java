@@ -105,12 +105,13 @@ class SaveOnTerminationTest {
     Process first = start("1000000000");
     long last;
     try (BufferedReader out = first.inputReader()) {
-      lineThatStarts(out, STEP + "20");
+      String before = lineThatStarts(out, STEP + "20");
       first.toHandle().destroy(); // SIGTERM; Process.destroy would close its output
       List<String> rest = out.readAllLines();
       assertEquals(143, exitCode(first));
       assertTrue(!rest.contains("done"), "the program took its training for complete");
-      last = Long.parseLong(rest.getLast().substring(STEP.length()));
+      String lastLine = rest.isEmpty() ? before : rest.getLast();
+      last = Long.parseLong(lastLine.substring(STEP.length()));
     }
     assertEquals(
         folder.resolve("model.ckpt-" + last), CheckpointFolder.latest(folder).orElseThrow());
