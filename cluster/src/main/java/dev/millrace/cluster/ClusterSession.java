@@ -106,30 +106,30 @@ public final class ClusterSession implements Session {
               fed.add(Given.value(o, "An output to feed"));
               values.add(t);
             });
-    Names names = names(new Signature(fed, fetches, targets));
+    StepNames names = names(new Signature(fed, fetches, targets));
     return List.of(run(names, values.toArray(new Tensor[0]), options));
   }
 
   @Override
   public Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets) {
-    Names names = names(new Signature(feeds, fetches, targets));
+    StepNames names = names(new Signature(feeds, fetches, targets));
     return values -> run(names, values, RunOptions.DEFAULT);
   }
 
   /** The names of what a run feeds, fetches and targets, as the master knows them. */
-  private record Names(
+  private record StepNames(
       Signature signature, List<String> feeds, List<String> fetches, List<String> targets) {}
 
-  private Names names(Signature s) {
+  private StepNames names(Signature s) {
     s.checkIn(graph);
-    return new Names(
+    return new StepNames(
         s,
         s.feeds().stream().map(Output::name).toList(),
         s.fetches().stream().map(Output::name).toList(),
         s.targets().stream().map(Node::name).toList());
   }
 
-  private Tensor[] run(Names names, Tensor[] values, RunOptions options) {
+  private Tensor[] run(StepNames names, Tensor[] values, RunOptions options) {
     names.signature.checkFeeds(values);
     if (!opened || graph.size() > sent || closed) {
       bringUpToDate();

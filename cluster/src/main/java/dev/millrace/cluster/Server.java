@@ -128,7 +128,7 @@ public final class Server implements AutoCloseable {
     if (sessions.getOperationTimeoutInMs() > 0) {
       master.limitSteps(Duration.ofMillis(sessions.getOperationTimeoutInMs()));
     }
-    Limits limits = Limits.ofProperties();
+    ServerLimits limits = ServerLimits.ofProperties();
     MasterEndpoint masterEndpoint = new MasterEndpoint(master, limits);
     WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry, limits);
     links.serve(master, masterEndpoint, workerEndpoint);

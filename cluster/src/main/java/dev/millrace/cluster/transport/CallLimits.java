@@ -1,7 +1,7 @@
 package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Code;
-import dev.millrace.cluster.Limits;
+import dev.millrace.cluster.ServerLimits;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcHttp2ConnectionHandler;
 import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
@@ -30,8 +30,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Enforces {@link Limits} on the HTTP/2 frames of a gRPC connection. gRPC has one size limit for
- * the messages of all methods, and no limit on the time a request takes to arrive.
+ * Enforces {@link ServerLimits} on the HTTP/2 frames of a gRPC connection. gRPC has one size limit
+ * for the messages of all methods, and no limit on the time a request takes to arrive.
  *
  * <p>Threading: the connection's event loop.
  */
@@ -57,28 +57,28 @@ final class CallLimits extends Http2FrameListenerDecorator {
 
   /** The limits of a server, and what its connections use of them together. */
   static final class Shared {
-    private final Limits limits;
+    private final ServerLimits limits;
 
     /** Whether the connection to an address holds sessions. */
     private final Predicate<SocketAddress> holds;
 
     private final AtomicLong pendingBytes = new AtomicLong();
 
-    Shared(Limits limits, Predicate<SocketAddress> holds) {
+    Shared(ServerLimits limits, Predicate<SocketAddress> holds) {
       this.limits = limits;
       this.holds = holds;
     }
   }
 
   /** A call of which at least the headers have arrived. */
-  private static final class Request {
+  private static final class PendingRequest {
     final String path;
     final long beganNanos = System.nanoTime();
     long bytes;
     final boolean large;
     boolean whole;
 
-    Request(String path) {
+    PendingRequest(String path) {
       this.path = path;
       this.large = LARGE.contains(path);
     }
@@ -86,8 +86,8 @@ final class CallLimits extends Http2FrameListenerDecorator {
 
   private final GrpcHttp2ConnectionHandler handler;
   private final Shared shared;
-  private final Limits limits;
-  private final Map<Integer, Request> requests = new HashMap<>();
+  private final ServerLimits limits;
+  private final Map<Integer, PendingRequest> requests = new HashMap<>();
 
   /** Since when there has been no call. */
   private long idleNanos = System.nanoTime();
@@ -131,8 +131,8 @@ final class CallLimits extends Http2FrameListenerDecorator {
       return;
     }
     long now = System.nanoTime();
-    for (Map.Entry<Integer, Request> e : List.copyOf(requests.entrySet())) {
-      Request r = e.getValue();
+    for (Map.Entry<Integer, PendingRequest> e : List.copyOf(requests.entrySet())) {
+      PendingRequest r = e.getValue();
       long nanos = now - r.beganNanos;
       if (!r.whole
           && nanos > limits.request().toNanos()
@@ -147,7 +147,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
                 r.bytes,
                 r.path,
                 nanos / 1e9,
-                Limits.raisedBy("request.seconds")));
+                ServerLimits.raisedBy("request.seconds")));
       }
     }
     boolean idle =
@@ -188,7 +188,8 @@ final class CallLimits extends Http2FrameListenerDecorator {
   }
 
   private void begins(int stream, Http2Headers headers, boolean end) {
-    Request r = requests.computeIfAbsent(stream, s -> new Request(String.valueOf(headers.path())));
+    PendingRequest r =
+        requests.computeIfAbsent(stream, s -> new PendingRequest(String.valueOf(headers.path())));
     r.whole |= end;
   }
 
@@ -212,7 +213,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
       ChannelHandlerContext ctx, int stream, ByteBuf data, int padding, boolean end)
       throws Http2Exception {
     int n = data.readableBytes();
-    Request r = requests.get(stream);
+    PendingRequest r = requests.get(stream);
     if (r == null) {
       return super.onDataRead(ctx, stream, data, padding, end);
     }
@@ -231,7 +232,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
               + " is longer than "
               + most
               + " bytes."
-              + Limits.raisedBy(r.large ? "message.bytes" : "small.message.bytes"));
+              + ServerLimits.raisedBy(r.large ? "message.bytes" : "small.message.bytes"));
       return n + padding;
     }
     if (pending > limits.pendingBytes()) {
@@ -243,14 +244,14 @@ final class CallLimits extends Http2FrameListenerDecorator {
               + limits.pendingBytes()
               + " bytes together (default: half of its heap). Send less at once, or give it a"
               + " larger heap (-Xmx)."
-              + Limits.raisedBy("pending.bytes"));
+              + ServerLimits.raisedBy("pending.bytes"));
       return n + padding;
     }
     return super.onDataRead(ctx, stream, data, padding, end);
   }
 
   private void ended(int stream) {
-    Request r = requests.remove(stream);
+    PendingRequest r = requests.remove(stream);
     if (r != null) {
       shared.pendingBytes.addAndGet(-r.bytes);
       idleNanos = System.nanoTime();
@@ -260,7 +261,7 @@ final class CallLimits extends Http2FrameListenerDecorator {
   /** Answers a call with an error and makes gRPC drop the rest of it. */
   private void refuse(ChannelHandlerContext ctx, int stream, Code code, String message) {
     Http2Stream s = handler.connection().stream(stream);
-    Request r = requests.get(stream);
+    PendingRequest r = requests.get(stream);
     LOG.debug("Refusing a call of {}: {}", ctx.channel().remoteAddress(), message);
     if (s == null || r == null) {
       return;

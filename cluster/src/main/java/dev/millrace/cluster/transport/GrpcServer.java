@@ -2,7 +2,7 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.Limits;
+import dev.millrace.cluster.ServerLimits;
 import io.grpc.Codec;
 import io.grpc.DecompressorRegistry;
 import io.grpc.Server;
@@ -40,7 +40,7 @@ public final class GrpcServer implements AutoCloseable {
       LinkEndpoint links,
       HealthEndpoint health,
       FactsEndpoint facts,
-      Limits limits,
+      ServerLimits limits,
       Executor threads) {
     GrpcLog.quiet();
     Connections connections = new Connections();

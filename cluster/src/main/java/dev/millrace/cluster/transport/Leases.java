@@ -2,7 +2,7 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.Limits;
+import dev.millrace.cluster.ServerLimits;
 import dev.millrace.cluster.link.Link;
 import java.time.Duration;
 import java.util.HashMap;
@@ -81,7 +81,7 @@ final class Leases {
               + " "
               + what
               + ", the limit. Close unused ones."
-              + Limits.raisedBy("sessions"));
+              + ServerLimits.raisedBy("sessions"));
     }
   }
 

@@ -3,7 +3,7 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.Limits;
+import dev.millrace.cluster.ServerLimits;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
 import dev.millrace.cluster.master.SessionSettings;
@@ -62,7 +62,7 @@ public final class MasterEndpoint {
 
   private final Leases leases;
 
-  public MasterEndpoint(Master master, Limits limits) {
+  public MasterEndpoint(Master master, ServerLimits limits) {
     this.master = master;
     this.leases = new Leases(limits.sessions(), this::abandon);
   }

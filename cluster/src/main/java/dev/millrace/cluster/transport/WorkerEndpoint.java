@@ -3,7 +3,7 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.Limits;
+import dev.millrace.cluster.ServerLimits;
 import dev.millrace.cluster.worker.RunGraph;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Graph;
@@ -51,7 +51,7 @@ public final class WorkerEndpoint {
   /** The lease of a graph that its master has registered without a session. */
   private record SessionlessGraph(String handle) {}
 
-  public WorkerEndpoint(Worker worker, OpRegistry registry, Limits limits) {
+  public WorkerEndpoint(Worker worker, OpRegistry registry, ServerLimits limits) {
     this.worker = worker;
     this.registry = registry;
     this.leases = new Leases(limits.sessions(), this::abandon);

@@ -4,7 +4,7 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSpec;
-import dev.millrace.cluster.Limits;
+import dev.millrace.cluster.ServerLimits;
 import dev.millrace.cluster.TaskId;
 import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.graph.DeviceSpec;
@@ -52,7 +52,7 @@ public final class Worker implements WorkerPeer {
 
   private static final Duration GREETING = Duration.ofSeconds(3);
 
-  private final Limits limits = Limits.ofProperties();
+  private final ServerLimits limits = ServerLimits.ofProperties();
   private final TaskId task;
   private final List<Device> devices = new ArrayList<>();
   private final Peers peers;
@@ -438,7 +438,7 @@ public final class Worker implements WorkerPeer {
                   + " calls of RecvTensor wait on "
                   + name()
                   + " for steps that have not begun there."
-                  + Limits.raisedBy("early")));
+                  + ServerLimits.raisedBy("early")));
       return;
     }
     step.local().recv(key, receiver);

@@ -66,7 +66,7 @@ class SessionFeaturesTest {
 
   @AfterEach
   void stop() {
-    // A session in a cluster of its own is deleted by a call that nobody waits for.
+    // The call that deletes a session with its own cluster has no waiting caller.
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
     while (server.worker().sessionCount() > 0 && System.nanoTime() < deadline) {
       Thread.onSpinWait();

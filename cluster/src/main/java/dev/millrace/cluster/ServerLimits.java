@@ -18,7 +18,7 @@ import java.time.Duration;
  * @param early how many calls of RecvTensor may wait for steps that have not begun
  * @param earlyAge how long such calls may wait
  */
-public record Limits(
+public record ServerLimits(
     int messageBytes,
     int smallMessageBytes,
     long pendingBytes,
@@ -30,8 +30,8 @@ public record Limits(
     int early,
     Duration earlyAge) {
   /** The limits that the system properties set. */
-  public static Limits ofProperties() {
-    return new Limits(
+  public static ServerLimits ofProperties() {
+    return new ServerLimits(
         Integer.getInteger("millrace.limit.message.bytes", Integer.MAX_VALUE),
         Integer.getInteger("millrace.limit.small.message.bytes", 4 << 20),
         Long.getLong("millrace.limit.pending.bytes", Runtime.getRuntime().maxMemory() / 2),
