@@ -27,14 +27,15 @@ final class BodyEffects {
    * @param frame the name of the loop; null for a branch
    * @param side 1 in the branch, or round, where the predicate is true
    */
-  private record Place(Place outer, String predicate, String frame, int side, int depth) {
-    boolean isSame(Place other) {
+  private record ControlRegion(
+      ControlRegion outer, String predicate, String frame, int side, int depth) {
+    boolean isSame(ControlRegion other) {
       return side == other.side
           && Objects.equals(predicate, other.predicate)
           && Objects.equals(frame, other.frame);
     }
 
-    static Place shared(Place a, Place b) {
+    static ControlRegion shared(ControlRegion a, ControlRegion b) {
       while (!a.isSame(b)) {
         if (a.depth >= b.depth) {
           a = a.outer;
@@ -45,8 +46,8 @@ final class BodyEffects {
       return a;
     }
 
-    Place loop() {
-      Place p = this;
+    ControlRegion loop() {
+      ControlRegion p = this;
       while (p.outer != null && (p.frame == null || p.side == 1)) {
         p = p.outer;
       }
@@ -54,7 +55,7 @@ final class BodyEffects {
     }
   }
 
-  private static final Place TOP = new Place(null, null, null, -1, 0);
+  private static final ControlRegion TOP = new ControlRegion(null, null, null, -1, 0);
 
   private final FunctionBody body;
   private final String prefix;
@@ -65,7 +66,7 @@ final class BodyEffects {
   /** The nodes of the body, and where their outputs are, but for those of a Switch. */
   private final Map<String, NodeDef> nodes = new HashMap<>();
 
-  private final Map<String, Place> places = new HashMap<>();
+  private final Map<String, ControlRegion> regions = new HashMap<>();
 
   /**
    * Of an instance of a body.
@@ -103,11 +104,11 @@ final class BodyEffects {
       findPlaces();
     }
     for (String e : effects) {
-      Place place = places.getOrDefault(e, TOP);
+      ControlRegion region = regions.getOrDefault(e, TOP);
       String ran = prefix + e;
-      while (place != TOP && ran != null) {
-        ran = place.frame == null ? joined(ran, place) : endOf(ran, place);
-        place = place.frame == null ? place.outer : place.loop().outer;
+      while (region != TOP && ran != null) {
+        ran = region.frame == null ? joined(ran, region) : endOf(ran, region);
+        region = region.frame == null ? region.outer : region.loop().outer;
       }
       if (ran != null && !after.contains(ran)) {
         after.add(ran);
@@ -117,7 +118,7 @@ final class BodyEffects {
   }
 
   /** A node that runs when {@code ran} has or the other branch is taken. */
-  private String joined(String ran, Place branch) {
+  private String joined(String ran, ControlRegion branch) {
     String name = ran + "/_joined";
     String predicate = body.flat(branch.predicate, prefix, arguments);
     add(name + "_way", "Switch", b -> b.addInput(predicate).addInput(predicate));
@@ -146,8 +147,8 @@ final class BodyEffects {
   /**
    * Makes the next iteration of a loop wait for {@code ran}; returns a node that runs at its end.
    */
-  private String endOf(String ran, Place in) {
-    Place loop = in.loop();
+  private String endOf(String ran, ControlRegion in) {
+    ControlRegion loop = in.loop();
     String holds =
         in.side == 1 ? find(Op.Role.NEXT_ITERATION, loop) : find(Op.Role.LOOP_COND, loop);
     if (holds != null) {
@@ -162,10 +163,10 @@ final class BodyEffects {
     return exit == null ? null : prefix + exit;
   }
 
-  private String find(Op.Role role, Place loop) {
+  private String find(Op.Role role, ControlRegion loop) {
     for (NodeDef n : body.nodes()) {
       if (body.role(n) == role && n.getInputCount() > 0) {
-        Place p = placeOf(n.getInput(0)).loop();
+        ControlRegion p = regionOf(n.getInput(0)).loop();
         if (p != TOP && p.isSame(loop)) {
           return n.getName();
         }
@@ -195,7 +196,7 @@ final class BodyEffects {
     }
     while (!ready.isEmpty()) {
       NodeDef n = ready.poll();
-      places.put(n.getName(), placeOf(n));
+      regions.put(n.getName(), regionOf(n));
       for (NodeDef r : readers.getOrDefault(n.getName(), List.of())) {
         if (pending.merge(r.getName(), -1, Integer::sum) == 0) {
           ready.add(r);
@@ -214,17 +215,17 @@ final class BodyEffects {
     return colon < 0 ? e : e.substring(0, colon);
   }
 
-  private Place placeOf(NodeDef n) {
+  private ControlRegion regionOf(NodeDef n) {
     Op.Role role = body.role(n);
-    Place at = null;
+    ControlRegion at = null;
     for (String in : n.getInputList()) {
       NodeDef source = nodes.get(sourceOf(in));
       if (source != null && isBackEdge(n, source)) {
         continue;
       }
-      Place p = placeOf(in);
+      ControlRegion p = regionOf(in);
       if (role == Op.Role.MERGE && !in.startsWith("^")) {
-        at = at == null ? p : Place.shared(at, p);
+        at = at == null ? p : ControlRegion.shared(at, p);
       } else {
         at = at == null || p.depth > at.depth ? p : at;
       }
@@ -233,7 +234,7 @@ final class BodyEffects {
     return switch (role) {
       case ENTER -> {
         AttrValue frame = n.getAttrMap().get("frame_name");
-        yield new Place(
+        yield new ControlRegion(
             at, null, frame == null ? "" : frame.getS().toStringUtf8(), 0, at.depth + 1);
       }
       case EXIT -> at.loop() == TOP ? TOP : at.loop().outer;
@@ -242,9 +243,9 @@ final class BodyEffects {
   }
 
   /** Where the value of an edge is. */
-  private Place placeOf(String edge) {
+  private ControlRegion regionOf(String edge) {
     NodeDef source = nodes.get(sourceOf(edge));
-    Place at = source == null ? TOP : places.getOrDefault(source.getName(), TOP);
+    ControlRegion at = source == null ? TOP : regions.getOrDefault(source.getName(), TOP);
     if (source == null
         || edge.startsWith("^")
         || body.role(source) != Op.Role.SWITCH
@@ -255,8 +256,8 @@ final class BodyEffects {
     int side = edge.endsWith("output_true:0") ? 1 : 0;
     NodeDef chooser = nodes.get(sourceOf(predicate));
     if (chooser != null && body.role(chooser) == Op.Role.LOOP_COND) {
-      return side == 0 ? at : new Place(at, null, at.loop().frame, 1, at.depth + 1);
+      return side == 0 ? at : new ControlRegion(at, null, at.loop().frame, 1, at.depth + 1);
     }
-    return new Place(at, predicate, null, side, at.depth + 1);
+    return new ControlRegion(at, predicate, null, side, at.depth + 1);
   }
 }

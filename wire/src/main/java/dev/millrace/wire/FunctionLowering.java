@@ -22,9 +22,9 @@ import java.util.stream.IntStream;
  * of Enter, Merge, Switch, NextIteration and Exit.
  *
  * <p>A node of the name of the caller stays, so that it can be waited for and be colocated with: it
- * waits for the results and for the effects of the body. Who reads a result reads it where it is
- * made. Functions with effects run all of them whichever result is asked for; the effects of one
- * round of a loop come before the next round.
+ * waits for the results and for the effects of the body. A consumer reads a result from the node
+ * that makes it. Functions with effects run all of them whichever result is asked for; the effects
+ * of one round of a loop come before the next round.
  *
  * <p>What is in a branch or in a round of a loop must run only there. Each body therefore has a
  * context, a node that runs there and nowhere else, and every node of the body either reads

@@ -79,8 +79,8 @@ public final class VariantCases extends CaseTable {
           "AvgPoolGrad");
 
   /**
-   * Ops that answer empty images with memory nobody has written, or in the shape of the images; or
-   * miss features in a batch of no examples.
+   * Ops that answer empty images with uninitialized memory, or in the shape of the images; or miss
+   * features in a batch of no examples.
    */
   private static final Set<String> NO_EMPTY =
       Set.of(

@@ -25,14 +25,14 @@ final class CodePoints {
   }
 
   /** What to do about bytes that are no character, or numbers that are no code point. */
-  record Errors(String policy, int replacement, boolean replacesControl) {
-    static Errors of(Node node) {
+  record ErrorPolicy(String policy, int replacement, boolean replacesControl) {
+    static ErrorPolicy of(Node node) {
       int replacement = node.intAttr("replacement_char");
       if (!isValid(replacement)) {
         throw MillraceException.invalid(
             "replacement_char out of unicode codepoint range, got: %d", replacement);
       }
-      return new Errors(
+      return new ErrorPolicy(
           node.stringAttr("errors"),
           replacement,
           node.hasAttr("replace_control_characters")

@@ -81,7 +81,7 @@ final class Unicode {
   }
 
   private static Kernel transcode(Node node) {
-    CodePoints.Errors errors = CodePoints.Errors.of(node);
+    CodePoints.ErrorPolicy errors = CodePoints.ErrorPolicy.of(node);
     CodePoints.Reader reader = CodePoints.reader(node.stringAttr("input_encoding"));
     CodePoints.Writer writer = CodePoints.writer(node.stringAttr("output_encoding"));
     return c ->
@@ -102,7 +102,7 @@ final class Unicode {
   }
 
   private static Kernel decode(Node node, boolean withOffsets) {
-    CodePoints.Errors errors = CodePoints.Errors.of(node);
+    CodePoints.ErrorPolicy errors = CodePoints.ErrorPolicy.of(node);
     CodePoints.Reader reader = CodePoints.reader(node.stringAttr("input_encoding"));
     return c -> {
       Tensor in = c.input(0);
@@ -130,7 +130,7 @@ final class Unicode {
   }
 
   private static Kernel encode(Node node) {
-    CodePoints.Errors errors = CodePoints.Errors.of(node);
+    CodePoints.ErrorPolicy errors = CodePoints.ErrorPolicy.of(node);
     CodePoints.Writer writer = CodePoints.writer(node.stringAttr("output_encoding"));
     return c -> {
       Tensor values = c.input(0);
