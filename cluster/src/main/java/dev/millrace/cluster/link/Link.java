@@ -688,10 +688,16 @@ public final class Link implements Outlet {
     guarded.forEach(f -> f.completeExceptionally(loss));
   }
 
-  /** Says goodbye, so that the other side knows this was meant; waits a moment for that at most. */
+  /**
+   * Closes the link. A last frame tells the other side that this is on purpose; it waits at most
+   * {@link #GOODBYE_MILLIS} to be written, and is left out where the pool has no thread.
+   */
   public void close() {
-    outbox.sendLater(o -> o.putByte(BYE));
-    outbox.awaitWritten(GOODBYE_MILLIS);
-    lose(new MillraceException(Code.UNAVAILABLE, "This process is shutting down."));
+    try {
+      outbox.sendLater(o -> o.putByte(BYE));
+      outbox.awaitWritten(GOODBYE_MILLIS);
+    } finally {
+      lose(new MillraceException(Code.UNAVAILABLE, "This process is shutting down."));
+    }
   }
 }

@@ -527,7 +527,13 @@ public final class Links implements AutoCloseable {
         closeQuietly(c);
       }
     }
-    all.forEach(Link::close);
+    for (Link link : all) {
+      try {
+        link.close();
+      } catch (RuntimeException | Error e) {
+        LOG.debug("A link was closed without a last frame: {}", e.toString());
+      }
+    }
     handshakes.keySet().forEach(Links::closeQuietly);
     unauthenticated.keySet().forEach(Links::closeQuietly);
     if (folder != null) {
