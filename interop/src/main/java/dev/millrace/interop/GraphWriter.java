@@ -203,10 +203,13 @@ public final class GraphWriter {
       if (!arg.getNumberAttr().isEmpty() || !arg.getTypeListAttr().isEmpty()) {
         // A list takes what the arguments after it leave, unless its length was given.
         String attr = arg.getNumberAttr();
+        AttrValue listed = attrs.get(arg.getTypeListAttr());
         count =
             attrs.containsKey(attr)
                 ? (int) attrs.get(attr).getI()
-                : types.size() - next - (op.getInputArgCount() - i - 1);
+                : listed != null
+                    ? listed.getList().getTypeCount()
+                    : types.size() - next - (op.getInputArgCount() - i - 1);
       }
       List<DataType> own = types.subList(next, next + count);
       next += count;

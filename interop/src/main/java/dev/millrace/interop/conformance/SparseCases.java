@@ -5,11 +5,14 @@ import dev.millrace.interop.GraphWriter;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
 /** Tensors given by coordinates and values, and sums of picked rows. */
 public final class SparseCases extends CaseTable {
+  private boolean strongHash;
+
   SparseCases() {
     reorder();
     reshape();
@@ -24,6 +27,7 @@ public final class SparseCases extends CaseTable {
     sum();
     sumWithDense();
     product();
+    cross();
     serialized();
     serializedAsVariants();
     map();
@@ -220,6 +224,74 @@ public final class SparseCases extends CaseTable {
     op(op, some, floats(4), longs(3, 3), floats(3, 5)).fails(Code.INVALID_ARGUMENT);
     op(op, some, floats(3), longs(3, 4), floats(4, 5)).fails(Code.INVALID_ARGUMENT);
     op(op, some, floats(4), longs(3), floats(4, 5)).fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void cross() {
+    Tensor first = at(2, 0, 0, 1, 0, 1, 1);
+    Tensor second = at(2, 0, 0, 0, 1, 2, 0);
+    for (DType a : List.of(DType.STRING, DType.INT64)) {
+      for (DType b : List.of(DType.STRING, DType.INT64)) {
+        Tensor[] sparse = {first, second, any(a, 3), any(b, 3), longs(3, 2), longs(3, 2)};
+        crosses(List.of(a, b), List.of(), sparse);
+        Tensor[] both = {first, any(a, 3), longs(3, 2), any(b, 3, 2), any(a, 3, 1)};
+        crosses(List.of(a), List.of(b, a), both);
+        crosses(List.of(), List.of(a, b), any(a, 2, 2), any(b, 2, 3));
+      }
+    }
+    List<DType> one = List.of(DType.STRING);
+    crosses(one, List.of(), at(2), any(DType.STRING, 0), longs(0, 2));
+    crosses(one, List.of(), at(2), any(DType.STRING, 0), longs(2, 2));
+    for (String op : List.of("SparseCross", "SparseCrossV2", "SparseCrossHashed")) {
+      for (Tensor[] bad :
+          List.of(
+              new Tensor[] {first, any(DType.STRING, 3), longs(3), any(DType.INT64, 3, 2)},
+              new Tensor[] {first, any(DType.STRING, 2), longs(3, 2), any(DType.INT64, 3, 2)},
+              new Tensor[] {first, any(DType.STRING, 3), longs(3, 2), any(DType.INT64, 2, 2)},
+              new Tensor[] {first, any(DType.STRING, 3), longs(3, 2), any(DType.INT64, 3)})) {
+        cross(op, one, List.of(DType.INT64), bad).fails(Code.INVALID_ARGUMENT);
+      }
+    }
+  }
+
+  private void crosses(List<DType> sparse, List<DType> dense, Tensor... inputs) {
+    cross("SparseCross", sparse, dense, inputs);
+    for (int buckets : new int[] {0, 100}) {
+      cross("SparseCross", sparse, dense, inputs)
+          .with("hashed_output", true)
+          .with("num_buckets", buckets)
+          .with("out_type", DType.INT64);
+    }
+    cross("SparseCrossV2", sparse, dense, inputs);
+    cross("SparseCrossHashed", sparse, dense, inputs);
+    // TensorFlow's process ends over numbers in dense columns, of which it makes strings.
+    strongHash = !dense.contains(DType.INT64);
+    cross("SparseCrossHashed", sparse, dense, inputs);
+    strongHash = false;
+  }
+
+  private OpCase cross(String op, List<DType> sparse, List<DType> dense, Tensor... inputs) {
+    List<Tensor> all = new ArrayList<>(List.of(inputs));
+    if (op.equals("SparseCrossV2")) {
+      all.add(Tensor.scalar("-"));
+    } else if (op.equals("SparseCrossHashed")) {
+      all.addAll(List.of(Tensor.scalar(1000L), Tensor.scalar(strongHash), longs(1, 2)));
+    }
+    OpCase c =
+        op(op, all.toArray(Tensor[]::new))
+            .with("N", sparse.size())
+            .with("sparse_types", sparse)
+            .with("dense_types", dense);
+    return op.equals("SparseCross")
+        ? c.with("hashed_output", false)
+            .with("num_buckets", 0)
+            .with("hash_key", 0xDECAFCAFFEL)
+            .with("out_type", DType.STRING)
+            .with(
+                "internal_type",
+                sparse.contains(DType.INT64) || dense.contains(DType.INT64)
+                    ? DType.INT64
+                    : DType.STRING)
+        : c;
   }
 
   private void serialized() {

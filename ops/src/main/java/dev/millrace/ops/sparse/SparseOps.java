@@ -13,6 +13,7 @@ public final class SparseOps {
               SparseSerialization.ALL,
               SparsePieces.ALL,
               SparseSum.ALL,
+              SparseCross.ALL,
               List.of(
                   SparseReorder.OP,
                   SparseTensorDenseMatMul.OP,

@@ -42,7 +42,7 @@ public final class StringHash {
   }
 
   /** SipHash-2-4 (Aumasson and Bernstein, 2012), under a key of two numbers. */
-  static long sip(long key0, long key1, byte[] s) {
+  public static long sip(long key0, long key1, byte[] s) {
     long[] v = {
       key0 ^ 0x736F6D6570736575L,
       key1 ^ 0x646F72616E646F6DL,
