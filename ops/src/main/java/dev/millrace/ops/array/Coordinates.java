@@ -50,6 +50,15 @@ final class Coordinates {
     return row;
   }
 
+  /** Coordinate {@code i}, as TensorFlow writes it. */
+  String text(long i) {
+    StringBuilder s = new StringBuilder("[");
+    for (int d = 0; d < depth; d++) {
+      s.append(d == 0 ? "" : ",").append(indices.longAt(i * depth + d));
+    }
+    return s.append(']').toString();
+  }
+
   /** The complaint about coordinate {@code i}. */
   MillraceException outside(long i, String what) {
     long[] at = new long[depth];

@@ -64,11 +64,12 @@ public final class SparseToDense {
         for (long i = 0; i < n; i++) {
           long row = at.row(i);
           if (row < 0) {
-            throw at.outside(i, "output");
+            throw MillraceException.invalid(
+                "indices[%d] = %s is out of bounds: need 0 <= index < %s", i, at.text(i), s);
           }
           if (validate && row <= last) {
             throw MillraceException.invalid(
-                "indices[%d] is %s.", i, row == last ? "repeated" : "out of order");
+                "indices[%d] = %s is %s", i, at.text(i), row == last ? "repeated" : "out of order");
           }
           last = row;
           StridedCopy.copyRun(values, values.shape().isScalar() ? 0 : i, out, row, 1);
