@@ -61,6 +61,7 @@ class TensorFlowCasesTest {
           "ListDiff",
           "SegmentSum",
           "SerializeManySparse",
+          "SetSize",
           "SparseAdd",
           "SparseCross",
           "SparseCrossHashed",

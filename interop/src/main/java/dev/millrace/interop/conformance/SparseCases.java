@@ -27,6 +27,7 @@ public final class SparseCases extends CaseTable {
     sum();
     sumWithDense();
     product();
+    setSize();
     cross();
     serialized();
     serializedAsVariants();
@@ -224,6 +225,18 @@ public final class SparseCases extends CaseTable {
     op(op, some, floats(4), longs(3, 3), floats(3, 5)).fails(Code.INVALID_ARGUMENT);
     op(op, some, floats(3), longs(3, 4), floats(4, 5)).fails(Code.INVALID_ARGUMENT);
     op(op, some, floats(4), longs(3), floats(4, 5)).fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void setSize() {
+    Tensor some = at(2, 0, 0, 0, 1, 0, 2, 2, 0, 2, 3);
+    for (DType dtype : List.of(DType.INT32, DType.INT64, DType.STRING)) {
+      op("SetSize", some, any(dtype, 5), longs(3, 4));
+    }
+    op("SetSize", at(3, 0, 0, 0, 0, 0, 1, 1, 1, 0), longs(7, 7, 7), longs(2, 2, 2));
+    op("SetSize", at(2), longs(), longs(3, 4));
+    op("SetSize", at(1, 0, 1), longs(1, 2), longs(4)).fails(Code.INVALID_ARGUMENT);
+    op("SetSize", at(2, 1, 0, 0, 0), longs(1, 2), longs(2, 2)).fails(Code.INVALID_ARGUMENT);
+    op("SetSize", at(2, 0, 0, 2, 0), longs(1, 2), longs(2, 2)).fails(Code.INVALID_ARGUMENT);
   }
 
   private void cross() {

@@ -15,6 +15,7 @@ public final class SparseOps {
               SparseSum.ALL,
               SparseCross.ALL,
               List.of(
+                  SetSize.OP,
                   SparseReorder.OP,
                   SparseTensorDenseMatMul.OP,
                   SparseReshape.OP,
