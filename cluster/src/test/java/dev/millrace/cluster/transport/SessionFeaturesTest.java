@@ -66,9 +66,11 @@ class SessionFeaturesTest {
 
   @AfterEach
   void stop() {
-    // The call that deletes a session with its own cluster has no waiting caller.
+    // The calls that end steps and sessions of a session with its own cluster have no waiting
+    // caller.
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-    while (server.worker().sessionCount() > 0 && System.nanoTime() < deadline) {
+    while (server.worker().sessionCount() + server.worker().stepCount() > 0
+        && System.nanoTime() < deadline) {
       Thread.onSpinWait();
     }
     assertEquals(0, server.worker().sessionCount());
