@@ -6,7 +6,7 @@ import java.util.Map;
 
 /**
  * What the parts of a pipeline have in common while an iterator walks through it: the functions it
- * calls, whose random numbers begin anew with every iterator.
+ * calls, whose random numbers restart with every iterator.
  *
  * <p>Threading: any thread.
  */
