@@ -1,8 +1,6 @@
 package dev.millrace.base;
 
 import java.time.Duration;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Exponential backoff with jitter. Each pause is twice as long as the one before, up to a limit,
@@ -11,12 +9,14 @@ import java.util.concurrent.locks.LockSupport;
  * <p>Threading: one thread at a time.
  */
 public final class Backoff {
+  private final Platform platform;
   private final long firstNanos;
   private final long longestNanos;
   private long nextNanos;
 
   /** Pauses that grow from {@code first} to {@code longest}. */
-  public Backoff(Duration first, Duration longest) {
+  public Backoff(Platform platform, Duration first, Duration longest) {
+    this.platform = platform;
     this.firstNanos = first.toNanos();
     this.longestNanos = longest.toNanos();
     this.nextNanos = firstNanos;
@@ -26,16 +26,17 @@ public final class Backoff {
   public long nextNanos() {
     long whole = nextNanos;
     nextNanos = Math.min(2 * whole, longestNanos);
-    return whole - ThreadLocalRandom.current().nextLong(whole / 2 + 1);
+    return whole - platform.random().nextLong(whole / 2 + 1);
   }
 
   /** Pauses the calling thread; ends early if the thread is interrupted. */
   public void pause() {
-    long end = System.nanoTime() + nextNanos();
-    for (long left = end - System.nanoTime();
+    Timers timers = platform.timers();
+    long end = timers.now() + nextNanos();
+    for (long left = end - timers.now();
         left > 0 && !Thread.currentThread().isInterrupted();
-        left = end - System.nanoTime()) {
-      LockSupport.parkNanos(left);
+        left = end - timers.now()) {
+      timers.park(this, left);
     }
   }
 

@@ -13,7 +13,7 @@ public final class ProcessMemory {
     return residentBytes(ProcessHandle.current().pid());
   }
 
-  /** Likewise of another process; 0 if there is none. */
+  /** The resident memory of process {@code pid} in bytes; 0 if it does not exist. */
   public static long residentBytes(long pid) {
     try {
       return Files.readAllLines(Path.of("/proc/" + pid + "/status")).stream()

@@ -22,6 +22,6 @@ public final class ThisUser {
     } catch (IOException | UnsupportedOperationException e) {
       // Hidden from us: the list then.
     }
-    return System.getProperty("user.name");
+    return ProcessEnvironment.userName();
   }
 }

@@ -8,7 +8,8 @@ import org.junit.jupiter.api.Test;
 class BackoffTest {
   @Test
   void pausesGrowToTheLimitAndDiffer() {
-    Backoff backoff = new Backoff(Duration.ofNanos(1000), Duration.ofNanos(16_000));
+    Backoff backoff =
+        new Backoff(Platform.system(), Duration.ofNanos(1000), Duration.ofNanos(16_000));
     long whole = 1000;
     boolean differs = false;
     for (int i = 0; i < 64; i++) {
@@ -26,7 +27,7 @@ class BackoffTest {
   void interruptEndsAPause() {
     Thread.currentThread().interrupt();
     long start = System.nanoTime();
-    new Backoff(Duration.ofMinutes(2), Duration.ofMinutes(2)).pause();
+    new Backoff(Platform.system(), Duration.ofMinutes(2), Duration.ofMinutes(2)).pause();
     assertTrue(Thread.interrupted());
     assertTrue(System.nanoTime() - start < Duration.ofSeconds(30).toNanos());
   }

@@ -1,6 +1,8 @@
 package dev.millrace.cli;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.TestSettings;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Path;
 import java.util.List;
@@ -30,7 +32,7 @@ import picocli.CommandLine.Parameters;
       "  millrace bench mlp --rounds 9"
     })
 final class BenchCommand implements Callable<Integer> {
-  private static final String RUNNER = "dev.millrace.interop.bench.Benchmarks";
+  private static final String RUNNER = "dev.millrace.interop.suite.Benchmarks";
 
   @Parameters(
       arity = "0..*",
@@ -71,14 +73,16 @@ final class BenchCommand implements Callable<Integer> {
               + " Millrace.",
           RUNNER);
     }
-    System.setProperty("bench.rounds", Integer.toString(rounds));
-    System.setProperty("bench.seconds", Double.toString(seconds));
-    System.setProperty("bench.list", Boolean.toString(list));
+    Config config =
+        Config.ofProcess()
+            .withFlag(TestSettings.BENCH_ROUNDS, "--rounds", Integer.toString(rounds))
+            .withFlag(TestSettings.BENCH_SECONDS, "--seconds", Double.toString(seconds))
+            .with(TestSettings.BENCH_LIST, list);
     if (json != null) {
-      System.setProperty("bench.json", json.toString());
+      config = config.with(TestSettings.BENCH_JSON, json);
     }
     try {
-      runner.getMethod("main", String[].class).invoke(null, (Object) what.toArray(String[]::new));
+      runner.getMethod("run", List.class, Config.class).invoke(null, what, config);
     } catch (InvocationTargetException e) {
       throw e.getCause() instanceof Exception cause ? cause : e;
     }

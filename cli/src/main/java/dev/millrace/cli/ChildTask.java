@@ -1,11 +1,14 @@
 package dev.millrace.cli;
 
+import dev.millrace.base.ProcessEnvironment;
+import dev.millrace.base.Timers;
+import dev.millrace.cli.text.ErrorPrinter;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -22,7 +25,7 @@ import java.util.function.Consumer;
  */
 final class ChildTask {
   private static final int KEPT_LINES = 40;
-  private static final long READ_REST_MILLIS = 2000;
+  private static final Duration READ_REST = Duration.ofSeconds(2);
 
   private final String name;
   private final Process process;
@@ -51,9 +54,9 @@ final class ChildTask {
       Consumer<String> listener)
       throws IOException {
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(ProcessEnvironment.java().toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
+    command.addAll(List.of("-cp", ProcessEnvironment.classPath()));
     command.add(Millrace.class.getName());
     command.addAll(args);
     ProcessBuilder b =
@@ -94,7 +97,7 @@ final class ChildTask {
 
   /** The last lines of a process that has ended. */
   List<String> lastLines() throws InterruptedException {
-    reader.join(READ_REST_MILLIS);
+    Timers.system().join(reader, READ_REST);
     synchronized (lines) {
       return List.copyOf(lines);
     }
@@ -103,8 +106,8 @@ final class ChildTask {
   /** The sentence with which the command complained, if it did. */
   Optional<String> complaint() throws InterruptedException {
     return lastLines().reversed().stream()
-        .filter(l -> l.startsWith(Complaint.PREFIX))
-        .map(l -> l.substring(Complaint.PREFIX.length()))
+        .filter(l -> l.startsWith(ErrorPrinter.PREFIX))
+        .map(l -> l.substring(ErrorPrinter.PREFIX.length()))
         .findFirst();
   }
 }

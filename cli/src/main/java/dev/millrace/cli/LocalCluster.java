@@ -2,6 +2,8 @@ package dev.millrace.cli;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
+import dev.millrace.cli.text.ErrorPrinter;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -81,12 +83,15 @@ final class LocalCluster implements AutoCloseable {
     ChildTask stopped = null;
     for (int left = children.size(); left > 0; left--) {
       boolean done = chief != null && !chief.process().isAlive();
-      ChildTask child = done ? ended.poll(LEAVE_SECONDS, TimeUnit.SECONDS) : ended.take();
+      ChildTask child =
+          done
+              ? Timers.system().poll(ended, TimeUnit.SECONDS.toNanos(LEAVE_SECONDS))
+              : ended.take();
       if (child == null) {
         throw stillThere();
       }
       int code = child.process().exitValue();
-      if (code == Complaint.STOPPED && child.complaint().isPresent()) {
+      if (code == ErrorPrinter.STOPPED && child.complaint().isPresent()) {
         stopped = child;
       } else if (code != 0) {
         stopAll(STOP_SECONDS);
@@ -128,8 +133,8 @@ final class LocalCluster implements AutoCloseable {
                     + String.join("\n  ", child.lastLines()));
     return new MillraceException(
         switch (code) {
-          case Complaint.WRONG_USE -> Code.INVALID_ARGUMENT;
-          case Complaint.STOPPED -> Code.CANCELLED;
+          case ErrorPrinter.WRONG_USE -> Code.INVALID_ARGUMENT;
+          case ErrorPrinter.STOPPED -> Code.CANCELLED;
           default -> Code.ABORTED;
         },
         what);
@@ -141,11 +146,11 @@ final class LocalCluster implements AutoCloseable {
       all = List.copyOf(children);
     }
     all.forEach(c -> c.process().destroy());
-    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    long deadline = Timers.system().now() + TimeUnit.SECONDS.toNanos(seconds);
     for (ChildTask c : all) {
       try {
-        long left = Math.max(0, deadline - System.nanoTime());
-        if (!c.process().waitFor(left, TimeUnit.NANOSECONDS)) {
+        long left = Math.max(0, deadline - Timers.system().now());
+        if (!Timers.system().join(c.process(), left)) {
           c.process().destroyForcibly();
         }
       } catch (InterruptedException e) {

@@ -2,12 +2,14 @@ package dev.millrace.cli;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.storage.BundleReader;
+import dev.millrace.base.Timers;
+import dev.millrace.storage.checkpoint.BundleReader;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -46,7 +48,9 @@ final class LogFolder {
   }
 
   private static Path newFolder() {
-    String time = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss").format(LocalDateTime.now());
+    String time =
+        DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss")
+            .format(LocalDateTime.ofInstant(Timers.system().wallTime(), ZoneId.systemDefault()));
     return Path.of("millrace-logs", "mnist-" + time);
   }
 

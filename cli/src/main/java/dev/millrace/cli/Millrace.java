@@ -1,5 +1,17 @@
 package dev.millrace.cli;
 
+import dev.millrace.base.config.Config;
+import dev.millrace.cli.cluster.ServerCommand;
+import dev.millrace.cli.cluster.StatusCommand;
+import dev.millrace.cli.doctor.DoctorCommand;
+import dev.millrace.cli.files.CheckpointCommand;
+import dev.millrace.cli.files.EventsCommand;
+import dev.millrace.cli.files.GraphCommand;
+import dev.millrace.cli.k8s.KubernetesCommand;
+import dev.millrace.cli.launch.LaunchCommand;
+import dev.millrace.cli.text.Choice;
+import dev.millrace.cli.text.ErrorPrinter;
+import dev.millrace.cli.text.VersionLines;
 import dev.millrace.examples.Example;
 import dev.millrace.examples.mnist.Method;
 import dev.millrace.examples.mnist.Mode;
@@ -8,13 +20,15 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.logging.Level;
-import java.util.logging.Logger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.bridge.SLF4JBridgeHandler;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 
-/** The command line: one class per subcommand. How it fails is {@link Complaint}'s. */
+/** The command line: one class per subcommand. How it fails is {@link ErrorPrinter}'s. */
 @Command(
     name = "millrace",
     description = "Distributed TensorFlow for the JVM.",
@@ -29,6 +43,7 @@ import picocli.CommandLine.ScopeType;
       KubernetesCommand.class,
       StatusCommand.class,
       DoctorCommand.class,
+      ConfigCommand.class,
       CheckpointCommand.class,
       EventsCommand.class,
       GraphCommand.class,
@@ -44,6 +59,7 @@ import picocli.CommandLine.ScopeType;
       "      --job_name ps --task_index 0",
       "  millrace launch -np 4 -H host1:2,host2:2 -- ./train.sh",
       "  millrace train mnist --help",
+      "  millrace --jars my-ops.jar server --worker_hosts localhost:2221 --job_name worker",
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -53,11 +69,9 @@ import picocli.CommandLine.ScopeType;
       "130, 143:stopped by Ctrl-C, by SIGTERM",
     })
 public final class Millrace implements Runnable {
-  /** What users type to run it, which the scripts know. */
-  static final String COMMAND = System.getProperty("millrace.command", "millrace");
-
   /** Held, as loggers nobody holds forget their level. */
-  private static final Logger GRPC_LOG = Logger.getLogger("io.grpc");
+  private static final java.util.logging.Logger GRPC_LOG =
+      java.util.logging.Logger.getLogger("io.grpc");
 
   @Option(
       names = "--verbose",
@@ -67,9 +81,17 @@ public final class Millrace implements Runnable {
 
   @CommandLine.Spec CommandLine.Model.CommandSpec spec;
 
+  @Option(
+      names = "--jars",
+      paramLabel = "CLASS_PATH",
+      description =
+          "Jars of your own, such as libraries of ops, for the class path. Comes before the"
+              + " command. The variable MILLRACE_JARS does the same.")
+  String jars;
+
   @Override
   public void run() {
-    throw Complaint.noSubcommand(spec);
+    throw ErrorPrinter.noSubcommand(spec);
   }
 
   /** Runs the command and ends the process with its exit code. */
@@ -87,15 +109,22 @@ public final class Millrace implements Runnable {
         System.setProperty("org.slf4j.simpleLogger.log.dev.millrace.cluster.Server", "warn");
       }
       if (isLocalTraining(List.of(args))) {
-        // Likewise of saves: the processes of a whole cluster keep their logs to themselves too.
+        // Hides log lines about saves, as whole clusters do for their processes.
         System.setProperty("org.slf4j.simpleLogger.log.dev.millrace.train", "warn");
       }
     }
+    collectLogs();
     PrintWriter out = new PrintWriter(System.out, true);
     PrintWriter err = new PrintWriter(System.err, true);
     int code = run(out, err, args);
     out.flush();
     System.exit(code);
+  }
+
+  /** Sends the lines of libraries that log by {@code java.util.logging} to our backend. */
+  static void collectLogs() {
+    SLF4JBridgeHandler.removeHandlersForRootLogger();
+    SLF4JBridgeHandler.install();
   }
 
   private static boolean isLocalTraining(List<String> args) {
@@ -107,13 +136,42 @@ public final class Millrace implements Runnable {
 
   /** Runs the command in this process; returns its exit code. */
   static int run(PrintWriter out, PrintWriter err, String... args) {
+    return run(Config.ofProcess(), out, err, args);
+  }
+
+  /** Runs the command if {@code config}, the settings of this process, can be used. */
+  static int run(Config config, PrintWriter out, PrintWriter err, String... args) {
+    if (args.length > 0 && args[0].startsWith("--jars")) {
+      // The script puts them on the class path and drops the option; here it is too late.
+      err.println("millrace: --jars needs the millrace script; with java itself, use -cp.");
+      return 2;
+    }
     Millrace top = new Millrace();
     return commandLine(top)
         .setOut(out)
         .setErr(err)
-        .setParameterExceptionHandler((e, unused) -> Complaint.wrongUse(e, top.verbose))
-        .setExecutionExceptionHandler((e, line, unused) -> Complaint.failed(e, line, top.verbose))
+        .setParameterExceptionHandler((e, unused) -> ErrorPrinter.wrongUse(e, top.verbose))
+        .setExecutionExceptionHandler(
+            (e, line, unused) -> ErrorPrinter.failed(e, line, top.verbose))
+        .setExecutionStrategy(parsed -> execute(config, parsed))
         .execute(asFlag(args));
+  }
+
+  /** The command that lists the settings runs whatever they are. */
+  private static int execute(Config config, CommandLine.ParseResult parsed) {
+    if (parsed.hasSubcommand()
+        && parsed.subcommand().commandSpec().userObject() instanceof ConfigCommand list) {
+      list.process = config;
+    } else {
+      if (!config.problems().isEmpty()) {
+        return ErrorPrinter.failed(
+            config.problems().getFirst(), parsed.commandSpec().commandLine(), false);
+      }
+      // Not a field: a logger must not be made before main has set its levels.
+      Logger log = LoggerFactory.getLogger(Millrace.class);
+      config.unknown().forEach(u -> log.warn("{}", u));
+    }
+    return new CommandLine.RunLast().execute(parsed);
   }
 
   /** {@code help train} means {@code train --help}. */
@@ -127,7 +185,7 @@ public final class Millrace implements Runnable {
   }
 
   /** The command with all its subcommands, to be run or only to understand arguments. */
-  static CommandLine commandLine(Millrace top) {
+  public static CommandLine commandLine(Millrace top) {
     return new CommandLine(top)
         .registerConverter(Example.class, new Choice<>(Example.class))
         .registerConverter(Network.class, new Choice<>(Network.class))

@@ -1,5 +1,7 @@
 package dev.millrace.cli;
 
+import dev.millrace.base.config.CommandSettings;
+import dev.millrace.base.config.Config;
 import dev.millrace.train.job.Termination;
 import java.util.Map;
 
@@ -8,23 +10,22 @@ import java.util.Map;
  * not even if it was killed and could not say so.
  */
 final class Starter {
-  private static final String VARIABLE = "MILLRACE_STARTED_BY";
-
   private Starter() {}
 
   /** What a task is told of this process. */
   static Map<String, String> environment() {
-    return Map.of(VARIABLE, Long.toString(ProcessHandle.current().pid()));
+    return Map.of(
+        CommandSettings.STARTED_BY.variable(), Long.toString(ProcessHandle.current().pid()));
   }
 
   /** Terminates this process when the one that started it has ended; by hand, nobody has. */
   static void leaveWithIt() {
-    String pid = System.getenv(VARIABLE);
+    Long pid = Config.ofProcess().find(CommandSettings.STARTED_BY).orElse(null);
     ProcessHandle parent = ProcessHandle.current().parent().orElse(null);
     if (pid == null) {
       return;
     }
-    if (parent == null || !pid.equals(Long.toString(parent.pid()))) {
+    if (parent == null || pid != parent.pid()) {
       Termination.request();
       return;
     }

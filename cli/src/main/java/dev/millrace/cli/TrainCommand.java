@@ -1,5 +1,6 @@
 package dev.millrace.cli;
 
+import dev.millrace.cli.text.ErrorPrinter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
@@ -15,6 +16,6 @@ final class TrainCommand implements Runnable {
 
   @Override
   public void run() {
-    throw Complaint.noSubcommand(spec);
+    throw ErrorPrinter.noSubcommand(spec);
   }
 }

@@ -1,11 +1,16 @@
 package dev.millrace.cli;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.RankSettings;
+import dev.millrace.cli.cluster.ClusterFlags;
+import dev.millrace.cli.text.ErrorPrinter;
+import dev.millrace.cli.text.Terminal;
 import dev.millrace.cluster.HeldPorts;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.collective.Ring;
-import dev.millrace.collective.member.Place;
+import dev.millrace.collective.member.RankConfig;
 import dev.millrace.examples.mnist.Method;
 import dev.millrace.examples.mnist.MnistData;
 import dev.millrace.examples.mnist.MnistTraining;
@@ -183,7 +188,7 @@ final class TrainMnist implements Callable<Integer> {
   /** As one task of a cluster, or one rank of a ring, the others are as many as there are. */
   private void countTasks() {
     if (mode == Mode.RING && isRank()) {
-      workers = Place.fromEnvironment().size();
+      workers = RankConfig.fromEnvironment().size();
     } else if (mode.hasServers() && cluster.given()) {
       ClusterSpec spec = cluster.cluster();
       checkComplete(spec);
@@ -288,7 +293,8 @@ final class TrainMnist implements Callable<Integer> {
    * has its variables in every shell of a job.
    */
   private static boolean isRank() {
-    return Place.fromEnvironment().size() > 1 || System.getenv("MILLRACE_RANK") != null;
+    return RankConfig.fromEnvironment().size() > 1
+        || Config.ofProcess().find(RankSettings.RANK).isPresent();
   }
 
   private MnistTraining training() {
@@ -355,8 +361,8 @@ final class TrainMnist implements Callable<Integer> {
       startTasks();
     }
     out.printf("checkpoint and summaries are in %s%n", logDir);
-    out.printf("  %s checkpoint show %s%n", Millrace.COMMAND, logDir);
-    out.printf("  %s events %s%n", Millrace.COMMAND, logDir);
+    out.printf("  %s checkpoint show %s%n", ErrorPrinter.command(), logDir);
+    out.printf("  %s events %s%n", ErrorPrinter.command(), logDir);
     out.printf("  tensorboard --logdir %s%n", logDir);
   }
 

@@ -13,9 +13,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Every millrace command in the documentation and in the help is one the command understands. */
+/** Parses every millrace command in the documentation and in the help texts. */
 class DocumentedCommandsTest {
-  /** All of them, so that none is taken for what stands between two; those of no language count. */
+  /**
+   * A fenced block. Matches blocks of every language, so that the end of one is not taken for the
+   * start of the next; only blocks without a language contain commands.
+   */
   private static final Pattern BLOCK =
       Pattern.compile("^```(\\w*)\\n(.*?)^```$", Pattern.DOTALL | Pattern.MULTILINE);
 
@@ -51,14 +54,14 @@ class DocumentedCommandsTest {
 
   private static List<Path> pages() throws IOException {
     Path root = RunningMillrace.sourceTree();
-    try (Stream<Path> docs = Files.list(root.resolve("docs"))) {
+    try (Stream<Path> docs = Files.walk(root.resolve("docs"))) {
       return Stream.concat(Stream.of(root.resolve("README.md")), docs)
           .filter(p -> p.toString().endsWith(".md"))
           .toList();
     }
   }
 
-  /** How many commands there are in {@code text}; fails if one of them is wrong. */
+  /** The number of commands in {@code text}. Fails if the command line refuses one of them. */
   private static int understood(String where, String text) {
     List<String> commands =
         text.replace("\\\n", " ")

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.examples.Example;
-import dev.millrace.storage.BundleWriter;
+import dev.millrace.storage.checkpoint.BundleWriter;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -104,6 +104,7 @@ class MillraceTest {
     Ran.millrace("train", "mnist", "--model", "resnet").wasRefusedFor("resnet", "softmax", "mlp");
   }
 
+  // README claim: run-examples
   @Test
   void examplesAreListedAndUnknownOnesRefused() {
     String list = Ran.millrace("example").succeeded();

@@ -9,27 +9,27 @@ import java.io.StringWriter;
 import java.util.List;
 
 /** A command that has run in this process: its exit code and what it said. */
-record Ran(int code, String out, String err) {
-  static Ran millrace(String... args) {
+public record Ran(int code, String out, String err) {
+  public static Ran millrace(String... args) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int code = Millrace.run(new PrintWriter(out, true), new PrintWriter(err, true), args);
     return new Ran(code, out.toString(), err.toString());
   }
 
-  static Ran millrace(List<String> args) {
+  public static Ran millrace(List<String> args) {
     return millrace(args.toArray(new String[0]));
   }
 
   /** Checks that it succeeded without a word on standard error; returns what it printed. */
-  String succeeded() {
+  public String succeeded() {
     assertEquals(0, code, err);
     assertEquals("", err);
     return out;
   }
 
   /** Checks that it ended with one sentence about wrong use that has all of {@code parts}. */
-  void wasRefusedFor(String... parts) {
+  public void wasRefusedFor(String... parts) {
     assertEquals(2, code, err + out);
     assertEquals("", out);
     assertEquals(1, err.lines().count(), err);

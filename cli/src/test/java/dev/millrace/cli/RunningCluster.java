@@ -1,36 +1,36 @@
 package dev.millrace.cli;
 
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.ops.StandardOps;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
 /** A parameter server and a worker in this process, reached through their ports. */
-final class RunningCluster implements AutoCloseable {
+public final class RunningCluster implements AutoCloseable {
   final HeldPorts ports = HeldPorts.take(2);
-  final List<Server> servers = new ArrayList<>();
+  public final List<Server> servers = new ArrayList<>();
   final ClusterSpec spec =
       ClusterSpec.of(
           Map.of(
               "ps", List.of(ports.addresses().get(0)),
               "worker", List.of(ports.addresses().get(1))));
 
-  RunningCluster start(String job) {
+  public RunningCluster start(String job) {
     servers.add(Server.start(spec, new TaskId(job, 0), StandardOps.registry()));
     return this;
   }
 
   /** The address as another process on this machine would name it. */
-  String address(String job) {
+  public String address(String job) {
     return spec.address(new TaskId(job, 0));
   }
 
   /** A command about this cluster. */
-  Ran ran(String command, String... more) {
+  public Ran ran(String command, String... more) {
     List<String> args = new ArrayList<>(List.of(command));
     args.addAll(List.of("--ps_hosts", address("ps"), "--worker_hosts", address("worker")));
     args.addAll(List.of(more));

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /** {@code ./millrace} in a process of its own, with the classes under test. */
-final class RunningMillrace implements AutoCloseable {
+public final class RunningMillrace implements AutoCloseable {
   private static final long PATIENCE_SECONDS = 250;
 
   private final Process process;
@@ -32,7 +32,7 @@ final class RunningMillrace implements AutoCloseable {
     err = new Printed(process.errorReader(StandardCharsets.UTF_8));
   }
 
-  static RunningMillrace start(String... args) throws IOException {
+  public static RunningMillrace start(String... args) throws IOException {
     return start(Map.of(), args);
   }
 
@@ -49,7 +49,8 @@ final class RunningMillrace implements AutoCloseable {
   }
 
   /** With these variables. */
-  static RunningMillrace start(Map<String, String> environment, String... args) throws IOException {
+  public static RunningMillrace start(Map<String, String> environment, String... args)
+      throws IOException {
     List<String> command = new ArrayList<>();
     if (ignoresInterrupts()) {
       command.addAll(List.of("env", "--default-signal=INT"));
@@ -149,11 +150,11 @@ final class RunningMillrace implements AutoCloseable {
     }
   }
 
-  Process process() {
+  public Process process() {
     return process;
   }
 
-  int awaitExit() throws InterruptedException {
+  public int awaitExit() throws InterruptedException {
     if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
       throw new AssertionError("not ended after " + PATIENCE_SECONDS + " s");
     }

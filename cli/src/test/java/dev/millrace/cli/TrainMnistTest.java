@@ -36,6 +36,7 @@ class TrainMnistTest {
     return Long.parseLong(name.substring(name.lastIndexOf('-') + 1));
   }
 
+  // README claim: save-sigterm
   @Test
   void aWholeJobThatIsToldToTerminateSavesAndLeavesNobodyBehind() throws Exception {
     jobThatEndsBy("sync", ProcessHandle::destroy);
@@ -86,6 +87,7 @@ class TrainMnistTest {
   }
 
   /** As a TFJob gives it to its pods; the evaluator stands outside of the cluster. */
+  // README claim: run-config
   @Test
   void theChiefOfTfConfigLeadsAndTheEvaluatorFollows() throws Exception {
     try (HeldPorts ports = HeldPorts.take(4)) {
@@ -175,6 +177,7 @@ class TrainMnistTest {
   }
 
   /** At the start, as there is no folder, and when the chief that would save is gone. */
+  // README claim: save-folder
   @Test
   void itIsSaidThatNothingIsSaved() throws Exception {
     String[] args = {"--steps", "100000000"};

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
 class TutorialTest {
+  // README claim: run-end
   @Test
   void interruptingAWorkerLeavesTheOthersTrainingAndThePsLeavesWithTheChief() throws Exception {
     try (HeldPorts ports = HeldPorts.take(3);
@@ -32,7 +33,7 @@ class TutorialTest {
       assertTrue(chief.out().contains("step 1000/1000"), chief.out());
       assertTrue(chief.out().contains("test accuracy"), chief.out());
       assertEquals(0, ps.awaitExit(), ps.err());
-      // The worker said goodbye, so nobody waited for it.
+      // The worker sent its leave message, so no task waited for it.
       assertTrue(ps.err().contains("Last word of worker/1 left"), ps.err());
       assertFalse(ps.err().contains("did not say so"), ps.err());
     }

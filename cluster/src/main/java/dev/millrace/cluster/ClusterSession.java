@@ -3,70 +3,85 @@ package dev.millrace.cluster;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.link.ClientStep;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
 import dev.millrace.cluster.master.SessionSettings;
+import dev.millrace.cluster.master.StepPlan;
+import dev.millrace.cluster.peer.StepParameters;
+import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.cluster.transport.MasterClient;
-import dev.millrace.graph.Given;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.Node;
-import dev.millrace.graph.Output;
 import dev.millrace.proto.ConfigProto;
-import dev.millrace.proto.DeviceStepStats;
+import dev.millrace.runtime.PlannedSession;
 import dev.millrace.runtime.RunOptions;
-import dev.millrace.runtime.Session;
-import dev.millrace.runtime.plan.Signature;
+import dev.millrace.runtime.plan.StepSignature;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * A session on a cluster: the graph runs on all its tasks, under the master at a target. A target
  * in this process is called directly, any other, ours or TensorFlow's, by gRPC. The session is
  * opened with the first run and grows with the graph.
+ *
+ * <p>Threading: any number of runs at once, from any threads. One thread at a time opens the
+ * session or sends nodes.
  */
-public final class ClusterSession implements Session {
-  private final Graph graph;
+public final class ClusterSession extends PlannedSession<ClusterSession.PreparedStep> {
   private final Connection connection;
+  private final Map<StepSignature, PreparedStep> prepared = new ConcurrentHashMap<>();
+
+  /** How many nodes the master has. Guarded by this, as is the other. */
   private int sent;
+
   private boolean opened;
-  private volatile boolean closed;
 
   /** A session on {@code grpc://host:port}. */
   public ClusterSession(Graph graph, String target) {
-    this(graph, target, ConfigProto.getDefaultInstance());
+    this(graph, target, ClusterSessionOptions.DEFAULT);
   }
 
-  /** Likewise with TensorFlow's settings of a session, such as device filters. */
+  /** A session with TensorFlow's session settings, such as device filters. */
   public ClusterSession(Graph graph, String target, ConfigProto config) {
+    this(graph, target, ClusterSessionOptions.DEFAULT.withConfig(config));
+  }
+
+  /** A session with options of its own. */
+  public ClusterSession(Graph graph, String target, ClusterSessionOptions options) {
+    super(graph, options.stepTimeout());
     if (!target.startsWith("grpc://")) {
       throw MillraceException.invalid("'%s' is not a target; those read grpc://host:port.", target);
     }
-    this.graph = graph;
     Server own = Server.inThisProcess(target);
     connection =
         own != null
-            ? new Direct(own.master(), target, config)
-            : new Remote(new MasterClient(target.substring("grpc://".length())), config);
+            ? new Direct(own.master(), target, options.config())
+            : new Remote(
+                new MasterClient(target.substring("grpc://".length()), options.usesLinks()),
+                options.config());
   }
 
-  /** The two ways to a master. Calls are made with the session's lock held, but for run. */
+  /** Runs a step under its master. */
+  @FunctionalInterface
+  private interface StepCall {
+    List<Tensor> run(List<Tensor> feeds, StepParameters how);
+  }
+
+  /** A step as its master knows it. */
+  record PreparedStep(List<String> fetchNames, StepCall call) implements Plan {}
+
+  /** The two ways to a master. Calls are made with the session's lock held, but for steps. */
   private sealed interface Connection {
     void open(Graph graph);
 
     void extend(Graph graph, int from);
 
-    Tensor[] run(
-        List<String> feedNames,
-        List<Tensor> feeds,
-        List<String> fetches,
-        List<String> targets,
-        RunOptions options);
+    StepCall prepare(List<String> feeds, List<String> fetches, List<String> targets);
 
     Map<String, String> silentTasks(Collection<String> tasks, Duration limit);
 
@@ -76,19 +91,18 @@ public final class ClusterSession implements Session {
   /** Asks the master if it is in this process; empty for any other master. */
   @Override
   public Map<String, String> silentTasks(Collection<String> tasks, Duration limit) {
-    return closed ? Map.of() : connection.silentTasks(tasks, limit);
+    return isClosed() ? Map.of() : connection.silentTasks(tasks, limit);
   }
 
-  private synchronized void bringUpToDate() {
-    if (closed) {
-      throw new MillraceException(Code.CANCELLED, "Session has been closed.");
-    }
-    int size = graph.size();
+  /** Has the master know the graph as it is now. */
+  private synchronized void update() {
+    checkOpen();
+    int size = graph().size();
     if (!opened) {
-      connection.open(graph);
+      connection.open(graph());
       opened = true;
     } else if (size > sent) {
-      connection.extend(graph, sent);
+      connection.extend(graph(), sent);
     } else {
       return;
     }
@@ -96,58 +110,38 @@ public final class ClusterSession implements Session {
   }
 
   @Override
-  public List<Tensor> run(
-      Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions options) {
-    List<Output> fed = new ArrayList<>();
-    List<Tensor> values = new ArrayList<>();
-    Given.value(feeds, "The map of feeds")
-        .forEach(
-            (o, t) -> {
-              fed.add(Given.value(o, "An output to feed"));
-              values.add(t);
-            });
-    StepNames names = names(new Signature(fed, fetches, targets));
-    return List.of(run(names, values.toArray(new Tensor[0]), options));
+  protected PreparedStep knownPlan(StepSignature s) {
+    return prepared.get(s);
   }
 
   @Override
-  public Callable makeCallable(List<Output> feeds, List<Output> fetches, List<Node> targets) {
-    StepNames names = names(new Signature(feeds, fetches, targets));
-    return values -> run(names, values, RunOptions.DEFAULT);
-  }
-
-  /** The names of what a run feeds, fetches and targets, as the master knows them. */
-  private record StepNames(
-      Signature signature, List<String> feeds, List<String> fetches, List<String> targets) {}
-
-  private StepNames names(Signature s) {
-    s.checkIn(graph);
-    return new StepNames(
-        s,
-        s.feeds().stream().map(Output::name).toList(),
-        s.fetches().stream().map(Output::name).toList(),
-        s.targets().stream().map(Node::name).toList());
-  }
-
-  private Tensor[] run(StepNames names, Tensor[] values, RunOptions options) {
-    names.signature.checkFeeds(values);
-    if (!opened || graph.size() > sent || closed) {
-      bringUpToDate();
-    }
-    Tensor[] results =
-        connection.run(names.feeds, List.of(values), names.fetches, names.targets, options);
-    for (Tensor t : results) {
-      t.guarded();
-    }
-    return results;
+  protected PreparedStep makePlan(StepSignature s) {
+    update();
+    List<String> fetches = s.fetchNames();
+    PreparedStep step =
+        new PreparedStep(fetches, connection.prepare(s.feedNames(), fetches, s.targetNames()));
+    prepared.put(s, step);
+    return step;
   }
 
   @Override
-  public synchronized void close() {
-    if (!closed) {
-      closed = true;
-      connection.close(opened);
+  protected Tensor[] execute(
+      PreparedStep plan, Tensor[] feeds, RunOptions options, Duration limit) {
+    StepReport report = new StepReport(options.trace() != null);
+    List<Tensor> results =
+        plan.call.run(
+            List.of(feeds),
+            new StepParameters(limit, options.timeout() == null, options.collectiveKey(), report));
+    if (report.isTraced()) {
+      report.times().forEach(d -> StepStatsReader.read(d, options.trace()));
     }
+    return results.toArray(new Tensor[0]);
+  }
+
+  @Override
+  protected synchronized void end() {
+    connection.close(opened);
+    prepared.clear();
   }
 
   /** A master in this process. */
@@ -182,17 +176,9 @@ public final class ClusterSession implements Session {
     }
 
     @Override
-    public Tensor[] run(
-        List<String> feedNames,
-        List<Tensor> feeds,
-        List<String> fetches,
-        List<String> targets,
-        RunOptions options) {
-      Consumer<DeviceStepStats> trace =
-          options.trace() == null ? null : d -> StepStatsReader.read(d, options.trace());
-      return session
-          .run(feedNames, feeds, fetches, targets, options, trace, new Cancellation())
-          .toArray(new Tensor[0]);
+    public StepCall prepare(List<String> feeds, List<String> fetches, List<String> targets) {
+      StepPlan plan = session.plan(feeds, fetches, targets);
+      return (values, how) -> session.run(plan, values, how, new Cancellation());
     }
 
     @Override
@@ -239,20 +225,9 @@ public final class ClusterSession implements Session {
     }
 
     @Override
-    public Tensor[] run(
-        List<String> feedNames,
-        List<Tensor> feeds,
-        List<String> fetches,
-        List<String> targets,
-        RunOptions options) {
-      return client.runStep(
-          handle,
-          feedNames,
-          feeds,
-          fetches,
-          targets,
-          options,
-          d -> StepStatsReader.read(d, options.trace()));
+    public StepCall prepare(List<String> feeds, List<String> fetches, List<String> targets) {
+      return (values, how) ->
+          client.run(new ClientStep(handle, feeds, values, fetches, targets, how));
     }
 
     @Override

@@ -1,7 +1,9 @@
 package dev.millrace.cluster;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
+import dev.millrace.graph.OpRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,12 @@
 package dev.millrace.cluster;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.base.config.Config;
 import dev.millrace.cluster.master.Master;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.ServerLimits;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.transport.FactsEndpoint;
 import dev.millrace.cluster.transport.GrpcPeers;
 import dev.millrace.cluster.transport.GrpcServer;
@@ -11,8 +16,10 @@ import dev.millrace.cluster.transport.MasterEndpoint;
 import dev.millrace.cluster.transport.WorkerEndpoint;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.OpRegistry;
+import dev.millrace.graph.resource.VariableStore;
 import dev.millrace.proto.ConfigProto;
+import dev.millrace.runtime.device.DeviceKinds;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -60,7 +67,7 @@ public final class Server implements AutoCloseable {
     return start(cluster, task, registry, 1);
   }
 
-  /** Likewise with several CPU devices. */
+  /** Starts a task with several CPU devices. */
   public static Server start(
       ClusterSpec cluster, TaskId task, OpRegistry registry, int cpuDevices) {
     return new Server(
@@ -68,27 +75,43 @@ public final class Server implements AutoCloseable {
         task,
         registry,
         ConfigProto.newBuilder().putDeviceCount("CPU", cpuDevices).build(),
-        "");
+        "",
+        VariableStore.MEMORY);
   }
 
   /**
    * Starts a server with TensorFlow's {@code default_session_config}. Two fields are used: {@code
-   * device_count} sets the number of CPU devices. A step whose client names no timeout fails with
-   * DEADLINE_EXCEEDED after {@code operation_timeout_in_ms}.
+   * device_count} sets the number of devices of each kind. A step whose client names no timeout
+   * fails with DEADLINE_EXCEEDED after {@code operation_timeout_in_ms}.
    */
   public static Server start(
       ClusterSpec cluster, TaskId task, OpRegistry registry, ConfigProto sessions) {
-    return new Server(cluster, task, registry, sessions, "");
+    return new Server(cluster, task, registry, sessions, "", VariableStore.MEMORY);
   }
 
   /**
-   * Likewise with a task of one's choice as the leader of TensorFlow's collective ops: its name is
-   * what TensorFlow's servers have as {@code collective_group_leader}. By default it is {@link
+   * Starts a server whose variables, queues and other state {@code store} keeps. Each step is
+   * committed there before the server acknowledges it.
+   */
+  public static Server start(
+      ClusterSpec cluster, TaskId task, OpRegistry registry, VariableStore store) {
+    return new Server(cluster, task, registry, ConfigProto.getDefaultInstance(), "", store);
+  }
+
+  /**
+   * Starts a task with the given leader of TensorFlow's collective ops. Its name corresponds to
+   * {@code collective_group_leader} of TensorFlow's servers. By default it is {@link
    * ClusterSpec#collectiveLeader}.
    */
   public static Server startLedBy(
       String collectiveLeader, ClusterSpec cluster, TaskId task, OpRegistry registry) {
-    return new Server(cluster, task, registry, ConfigProto.getDefaultInstance(), collectiveLeader);
+    return new Server(
+        cluster,
+        task,
+        registry,
+        ConfigProto.getDefaultInstance(),
+        collectiveLeader,
+        VariableStore.MEMORY);
   }
 
   /** A cluster of one task on a free port of the loopback address. */
@@ -103,8 +126,14 @@ public final class Server implements AutoCloseable {
   }
 
   private Server(
-      ClusterSpec spec, TaskId task, OpRegistry registry, ConfigProto sessions, String leader) {
+      ClusterSpec spec,
+      TaskId task,
+      OpRegistry registry,
+      ConfigProto sessions,
+      String leader,
+      VariableStore store) {
     this.task = task;
+    Platform platform = Platform.system();
     InetSocketAddress address = listenAddress(task, spec.address(task));
     int processors = Runtime.getRuntime().availableProcessors();
     calls = new TaskThreads("millrace-" + task + "-", Math.max(16, 4 * processors));
@@ -116,21 +145,25 @@ public final class Server implements AutoCloseable {
     worker =
         new Worker(
             task,
-            sessions.getDeviceCountOrDefault("CPU", 1),
+            DeviceKinds.find(Server.class.getClassLoader(), sessions.getDeviceCountMap()),
+            store,
             leader.isEmpty() ? spec.collectiveLeader().name() : leader,
             peers,
-            calls);
+            calls,
+            platform);
     peers.setSelf(worker);
-    links = new LinkEndpoint(cluster, spec.address(task), address.getAddress(), worker, threads);
+    links =
+        new LinkEndpoint(
+            cluster, spec.address(task), address.getAddress(), worker, threads, platform);
     peers.setLinks(links);
     worker.setPropagated(peers::propagated);
-    master = new Master(cluster, worker, peers, peers::propagated, registry);
+    master = new Master(cluster, worker, peers, peers::propagated, registry, platform);
     if (sessions.getOperationTimeoutInMs() > 0) {
       master.limitSteps(Duration.ofMillis(sessions.getOperationTimeoutInMs()));
     }
-    ServerLimits limits = ServerLimits.ofProperties();
-    MasterEndpoint masterEndpoint = new MasterEndpoint(master, limits);
-    WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry, limits);
+    ServerLimits limits = ServerLimits.of(Config.ofProcess());
+    MasterEndpoint masterEndpoint = new MasterEndpoint(master, limits, platform.timers());
+    WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry, limits, platform.timers());
     links.serve(master, masterEndpoint, workerEndpoint);
     try {
       listener =

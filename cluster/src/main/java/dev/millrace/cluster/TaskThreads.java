@@ -1,5 +1,6 @@
 package dev.millrace.cluster;
 
+import dev.millrace.base.Timers;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -8,7 +9,6 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * The threads that serve a task's calls, which wait far more often than they compute. Up to a limit
@@ -41,7 +41,7 @@ final class TaskThreads implements Executor, AutoCloseable {
             Thread.ofPlatform().name(name, 0).daemon().factory(),
             (task, full) -> startVirtual(task));
     // Starts the carrier threads and the timer of virtual threads now: later there may be no room.
-    virtual.newThread(() -> LockSupport.parkNanos(1)).start();
+    virtual.newThread(() -> Timers.system().park(null, 1)).start();
   }
 
   @Override

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -116,7 +118,7 @@ class ClusterSessionTest {
             Map.of(
                 "Cannot feed value of shape [3] for tensor 'x:0', which has shape [2].",
                 () -> session.fetch(y, Map.of(x, Tensor.vector(1f, 2f, 3f))),
-                "The tensor fed for 'x:0' has been closed. Close it after the run.",
+                "Cannot feed 'x:0': The tensor float[2] was used after it was closed.",
                 () -> session.fetch(y, Map.of(x, closed)),
                 "Cannot feed a int32 tensor for 'x:0', which is float.",
                 () -> session.fetch(y, Map.of(x, Tensor.vector(1, 2))),
@@ -128,7 +130,7 @@ class ClusterSessionTest {
             (words, run) -> {
               MillraceException e = assertThrows(MillraceException.class, run, words);
               assertEquals(Code.INVALID_ARGUMENT, e.code(), e::getMessage);
-              assertEquals(words, e.getMessage());
+              assertTrue(e.getMessage().startsWith(words), e::getMessage);
             });
         assertArrayEquals(new float[] {3, 4}, session.fetch(y, Map.of(x, next)).toFloats());
       }

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.FunctionGraph;
 import dev.millrace.graph.Graph;

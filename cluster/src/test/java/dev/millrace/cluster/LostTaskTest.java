@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.ThisUser;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -124,6 +126,7 @@ class LostTaskTest {
     }
   }
 
+  // README claim: hang-named
   @Test
   @Execution(ExecutionMode.CONCURRENT)
   void aTaskKilledOrStoppedInAStepEndsItEverywhereAndIsNamed() throws Exception {

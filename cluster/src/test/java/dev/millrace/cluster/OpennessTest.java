@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.ops.StandardOps;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -26,6 +28,7 @@ class OpennessTest {
     }
   }
 
+  // README claim: open-loopback
   @Test
   void anyOtherAddressMeansAllInterfacesAndAWarning() {
     // Documentation addresses, which nobody has: nothing listens here.
@@ -39,6 +42,7 @@ class OpennessTest {
     }
   }
 
+  // README claim: open-loopback
   @Test
   void aServerNamedByLoopbackListensThereOnly() {
     ClusterSpec spec = ClusterSpec.of(Map.of("ps", List.of("127.0.0.1:0")));

@@ -2,6 +2,8 @@ package dev.millrace.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;

@@ -1,5 +1,7 @@
 package dev.millrace.cluster;
 
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.ops.StandardOps;
 import java.io.BufferedReader;
 import java.io.IOException;

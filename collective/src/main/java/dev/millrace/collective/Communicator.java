@@ -2,13 +2,14 @@ package dev.millrace.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.collective.algorithm.Algorithms;
 import dev.millrace.collective.algorithm.Collectives;
-import dev.millrace.collective.algorithm.Split;
-import dev.millrace.collective.member.Rendezvous;
+import dev.millrace.collective.algorithm.VectorParts;
+import dev.millrace.collective.member.JobEntry;
 import dev.millrace.collective.member.Service;
 import dev.millrace.collective.peers.Connector;
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.peers.ThreadPeers;
 import dev.millrace.collective.peers.Topology;
 import dev.millrace.collective.reduce.ReduceOp;
@@ -16,6 +17,7 @@ import dev.millrace.collective.reduce.Reducer;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -38,7 +40,7 @@ public final class Communicator implements AutoCloseable {
   /** From this size a tensor gains more by not being packed than by going with others. */
   private static final long LARGE_BYTES = 1 << 20;
 
-  private final Peers peers;
+  private final RankPeers peers;
   private final Topology hosts;
   private final Collectives collectives;
   private final Duration timeout;
@@ -47,7 +49,7 @@ public final class Communicator implements AutoCloseable {
   /** Holds tensors reduced together; null until needed. */
   private Buffer fusion;
 
-  private Communicator(Peers peers, Topology hosts, Duration timeout, Runnable leave) {
+  private Communicator(RankPeers peers, Topology hosts, Duration timeout, Runnable leave) {
     this.peers = peers;
     this.hosts = hosts;
     this.timeout = timeout;
@@ -60,13 +62,14 @@ public final class Communicator implements AutoCloseable {
     if (settings.place().size() == 1) {
       return alone(settings);
     }
-    Rendezvous job = Rendezvous.enter(settings.place(), settings.terms(), Service::none);
+    JobEntry job =
+        JobEntry.enter(settings.place(), settings.terms(), settings.platform(), Service::none);
     return connect(settings, job, false);
   }
 
   static Communicator alone(Settings settings) {
     Topology one = Topology.apart(1);
-    Peers nobody = ThreadPeers.apart(1).getFirst();
+    RankPeers nobody = ThreadPeers.apart(1).getFirst();
     return new Communicator(nobody, one, settings.timeout(), () -> {});
   }
 
@@ -74,7 +77,7 @@ public final class Communicator implements AutoCloseable {
    * Connects the ranks of a job this process has entered, and closes it with the communicator. It
    * will be used in the {@code background} of what ranks compute or have them to itself.
    */
-  static Communicator connect(Settings settings, Rendezvous job, boolean background) {
+  static Communicator connect(Settings settings, JobEntry job, boolean background) {
     try {
       job.awaitAll();
       Connector.Connected c =
@@ -84,8 +87,9 @@ public final class Communicator implements AutoCloseable {
               settings.place(),
               settings.transport(),
               settings.terms(),
+              settings.platform(),
               background);
-      // First the goodbye: a stream that closes before it looks like a death.
+      // Sends the leave message first: a stream that closes before it looks like a failure.
       Runnable leave =
           () -> {
             job.close();
@@ -99,13 +103,13 @@ public final class Communicator implements AutoCloseable {
   }
 
   /** A communicator between peers that are there already. Closing it leaves them open. */
-  static Communicator over(Peers peers, Duration timeout) {
+  static Communicator over(RankPeers peers, Duration timeout) {
     return new Communicator(peers, peers.topology(), timeout, () -> {});
   }
 
   /** These ranks alone, renumbered from 0; this must be one of them. Closed apart from this. */
   Communicator subset(int... ranks) {
-    Peers some = peers.subset(ranks);
+    RankPeers some = peers.subset(ranks);
     return new Communicator(some, some.topology(), timeout, () -> {});
   }
 
@@ -119,6 +123,11 @@ public final class Communicator implements AutoCloseable {
     return peers.size();
   }
 
+  /** The clock of this rank. */
+  Timers timers() {
+    return peers.timers();
+  }
+
   /** Which ranks share a host. */
   public Topology hosts() {
     return hosts;
@@ -129,18 +138,18 @@ public final class Communicator implements AutoCloseable {
    * where there is such and room in it. Reducing it in place there costs one pass and no copy.
    */
   public Tensor allocate(DType dtype, Shape shape) {
-    return allocateCounted(dtype, shape).guarded();
+    return Refs.handle(allocateCounted(dtype, shape));
   }
 
   private Tensor allocateCounted(DType dtype, Shape shape) {
     Tensor shared = allocateShared(dtype, shape);
-    return shared == null ? Tensor.allocateCounted(dtype, shape) : shared;
+    return shared == null ? Refs.allocate(dtype, shape) : shared;
   }
 
   /** Null where there is no such memory, or no room in it. */
   private Tensor allocateShared(DType dtype, Shape shape) {
     Buffer shared = peers.island() == null ? null : peers.island().allocate(bytes(dtype, shape));
-    return shared == null ? null : Tensor.ofBuffer(dtype, shape, shared);
+    return shared == null ? null : Refs.ofBuffer(dtype, shape, shared);
   }
 
   private static long bytes(DType dtype, Shape shape) {
@@ -151,7 +160,7 @@ public final class Communicator implements AutoCloseable {
   Tensor allocateTarget(DType dtype, Shape shape, int tensors) {
     return isReducedAlone(bytes(dtype, shape), tensors)
         ? allocateCounted(dtype, shape)
-        : Tensor.allocateCounted(dtype, shape);
+        : Refs.allocate(dtype, shape);
   }
 
   /**
@@ -171,7 +180,7 @@ public final class Communicator implements AutoCloseable {
 
   /** Replaces a tensor on all ranks by the reduction of all ranks' tensors. */
   public void allReduce(Tensor tensor, ReduceOp op) {
-    long[] bounds = Split.bounds(tensor.byteSize(), collectives.parts());
+    long[] bounds = VectorParts.bounds(tensor.byteSize(), collectives.parts());
     guard(() -> collectives.allReduce(tensor.data(), bounds, tensor.dtype(), op));
   }
 
@@ -255,12 +264,12 @@ public final class Communicator implements AutoCloseable {
    * rank to rank. The caller owns the result.
    */
   public Tensor allGather(Tensor tensor) {
-    return allGather(tensor, Agreement.onRows(this, "all-gather", tensor));
+    return allGather(tensor, RowConsensus.onRows(this, "all-gather", tensor));
   }
 
   /** {@link #allGather(Tensor)} where every rank's rows are known. */
   Tensor allGather(Tensor tensor, long[] rows) {
-    long rowBytes = Agreement.rowBytes(tensor.dtype(), tensor.shape());
+    long rowBytes = RowConsensus.rowBytes(tensor.dtype(), tensor.shape());
     long[] bounds = new long[size() + 1];
     for (int r = 0; r < size(); r++) {
       bounds[r + 1] = bounds[r] + rows[r] * rowBytes;
@@ -285,8 +294,8 @@ public final class Communicator implements AutoCloseable {
    * the rows that came from all ranks. Without splits every rank gets equally many.
    */
   public Received allToAll(Tensor tensor, long... splits) {
-    long[] mine = Agreement.splits(tensor.shape(), splits, size());
-    Agreement.onRows(this, "all-to-all", tensor);
+    long[] mine = RowConsensus.splits(tensor.shape(), splits, size());
+    RowConsensus.onRows(this, "all-to-all", tensor);
     long[][] all = guarded(() -> collectives.exchange(mine));
     long[] theirs = new long[size()];
     for (int r = 0; r < size(); r++) {
@@ -297,7 +306,7 @@ public final class Communicator implements AutoCloseable {
 
   /** {@link #allToAll(Tensor, long...)} where it is known how many rows come from each rank. */
   Received allToAll(Tensor tensor, long[] mine, long[] theirs) {
-    long rowBytes = Agreement.rowBytes(tensor.dtype(), tensor.shape());
+    long rowBytes = RowConsensus.rowBytes(tensor.dtype(), tensor.shape());
     long[] in = new long[size() + 1];
     long[] out = new long[size() + 1];
     for (int r = 0; r < size(); r++) {
@@ -316,20 +325,20 @@ public final class Communicator implements AutoCloseable {
    */
   public Tensor reduceScatter(Tensor tensor, ReduceOp op) {
     Reducer.of(tensor.dtype(), op);
-    long[] rows = Agreement.shares(tensor.shape(), size());
-    long rowBytes = Agreement.rowBytes(tensor.dtype(), tensor.shape());
+    long[] rows = RowConsensus.shares(tensor.shape(), size());
+    long rowBytes = RowConsensus.rowBytes(tensor.dtype(), tensor.shape());
     long[] bounds = new long[size() + 1];
     for (int r = 0; r < size(); r++) {
       bounds[r + 1] = bounds[r] + rows[r] * rowBytes;
     }
-    Tensor work = tensor.copyCounted();
+    Tensor work = Refs.copy(tensor);
     try {
       guard(() -> collectives.reduceScatter(work.data(), bounds, tensor.dtype(), op));
       Tensor mine = Tensor.allocate(tensor.dtype(), tensor.shape().withDim(0, rows[rank()]));
       MemorySegment.copy(work.data(), bounds[rank()], mine.data(), 0, mine.byteSize());
       return mine;
     } finally {
-      work.release();
+      Refs.release(work);
     }
   }
 

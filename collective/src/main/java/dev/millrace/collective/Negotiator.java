@@ -2,6 +2,7 @@ package dev.millrace.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.collective.member.Packet;
 import dev.millrace.collective.member.Service;
 import dev.millrace.collective.reduce.ReduceOp;
@@ -64,11 +65,13 @@ final class Negotiator implements Service {
   private final Set<Integer> left = new HashSet<>();
   private final Map<Request, BucketTuner> tuners = new HashMap<>();
   private final Set<Long> outstanding = new HashSet<>();
+  private final Timers timers;
   private long number;
 
   Negotiator(int size, Post post, Settings settings) {
     this.size = size;
     this.post = post;
+    this.timers = settings.platform().timers();
     this.fusionBytes = settings.fusionBytes();
     this.tunes = settings.tunes();
     this.warning = settings.stallWarning();
@@ -92,15 +95,14 @@ final class Negotiator implements Service {
     }
     Set<Integer> debtors = owed.get(request.key());
     if (debtors != null && debtors.remove(rank)) {
-      send(rank, new Order.Failed(request.key(), owedCause.get(request.key())));
+      send(rank, new ReductionOrder.Failed(request.key(), owedCause.get(request.key())));
       if (debtors.isEmpty()) {
         owed.remove(request.key());
         owedCause.remove(request.key());
       }
       return;
     }
-    Submission s =
-        pending.computeIfAbsent(request.key(), k -> new Submission(k, System.nanoTime()));
+    Submission s = pending.computeIfAbsent(request.key(), k -> new Submission(k, timers.now()));
     s.byRank.put(rank, request);
     check(s);
   }
@@ -110,7 +112,7 @@ final class Negotiator implements Service {
     if (joined.size() == size) {
       int last = rank;
       joined.clear();
-      sendAll(all(), new Order.AllJoined(last));
+      sendAll(all(), new ReductionOrder.AllJoined(last));
     } else {
       new ArrayList<>(pending.values()).forEach(this::check);
     }
@@ -187,7 +189,7 @@ final class Negotiator implements Service {
       owed.put(s.key, debtors);
       owedCause.put(s.key, cause);
     }
-    sendAll(List.copyOf(s.byRank.keySet()), new Order.Failed(s.key, cause));
+    sendAll(List.copyOf(s.byRank.keySet()), new ReductionOrder.Failed(s.key, cause));
   }
 
   @Override
@@ -239,7 +241,7 @@ final class Negotiator implements Service {
     long n = number++;
     outstanding.add(n);
     for (int rank : members) {
-      send(rank, new Order.Run(n, rank == members.getFirst(), requests, sizes));
+      send(rank, new ReductionOrder.Run(n, rank == members.getFirst(), requests, sizes));
     }
   }
 
@@ -251,7 +253,7 @@ final class Negotiator implements Service {
           members.stream()
               .flatMapToLong(r -> s.byRank.get(r).splits().stream().mapToLong(v -> v))
               .toArray();
-      case SEQUENCE -> new long[] {tuner(s).next(System.nanoTime())};
+      case SEQUENCE -> new long[] {tuner(s).next(timers.now())};
       default -> new long[0];
     };
   }
@@ -285,15 +287,15 @@ final class Negotiator implements Service {
               Submission.ranks(List.copyOf(s.byRank.keySet())),
               Submission.ranks(missing(s)),
               deadline.toNanos() / 1e9);
-      sendAll(members(s.key), new Order.Warning(text));
+      sendAll(members(s.key), new ReductionOrder.Warning(text));
     }
   }
 
-  private void sendAll(List<Integer> ranks, Order order) {
+  private void sendAll(List<Integer> ranks, ReductionOrder order) {
     ranks.forEach(r -> send(r, order));
   }
 
-  private void send(int rank, Order order) {
+  private void send(int rank, ReductionOrder order) {
     post.send(rank, order.pack());
   }
 }

@@ -118,7 +118,7 @@ public abstract sealed class Operations permits Ring, ProcessSet {
 
   /** {@link #allGather} that returns at once. */
   public CompletableFuture<Tensor> allGatherAsync(String name, Tensor tensor) {
-    Agreement.requireRows("all-gather", tensor.shape());
+    RowConsensus.requireRows("all-gather", tensor.shape());
     Request r = single(Request.Kind.ALL_GATHER, name, null, 0, tensor, NO_SPLITS);
     return submit(r, List.of(tensor), false).thenApply(o -> (Tensor) o);
   }
@@ -165,7 +165,7 @@ public abstract sealed class Operations permits Ring, ProcessSet {
   public CompletableFuture<Communicator.Received> allToAllAsync(
       String name, Tensor tensor, long... splits) {
     List<Long> rows =
-        Arrays.stream(Agreement.splits(tensor.shape(), splits, size())).boxed().toList();
+        Arrays.stream(RowConsensus.splits(tensor.shape(), splits, size())).boxed().toList();
     Request r = single(Request.Kind.ALL_TO_ALL, name, null, 0, tensor, rows);
     return submit(r, List.of(tensor), false).thenApply(o -> (Communicator.Received) o);
   }
@@ -180,7 +180,7 @@ public abstract sealed class Operations permits Ring, ProcessSet {
 
   /** {@link #reduceScatter} that returns at once. */
   public CompletableFuture<Tensor> reduceScatterAsync(String name, Tensor tensor, ReduceOp op) {
-    Agreement.requireRows("reduce-scatter", tensor.shape());
+    RowConsensus.requireRows("reduce-scatter", tensor.shape());
     Reducer.of(tensor.dtype(), op);
     Request r = single(Request.Kind.REDUCE_SCATTER, name, op, 0, tensor, NO_SPLITS);
     return submit(r, List.of(tensor), false).thenApply(o -> (Tensor) o);

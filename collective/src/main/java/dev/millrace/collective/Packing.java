@@ -1,6 +1,6 @@
 package dev.millrace.collective;
 
-import dev.millrace.collective.algorithm.Split;
+import dev.millrace.collective.algorithm.VectorParts;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -22,7 +22,8 @@ final class Packing {
       bounds[p + 1] = bounds[p];
       for (Tensor t : tensors) {
         bounds[p + 1] +=
-            Split.bound(t.byteSize(), parts, p + 1) - Split.bound(t.byteSize(), parts, p);
+            VectorParts.bound(t.byteSize(), parts, p + 1)
+                - VectorParts.bound(t.byteSize(), parts, p);
       }
     }
   }
@@ -48,8 +49,8 @@ final class Packing {
     long at = 0;
     for (int p = 0; p < parts; p++) {
       for (Tensor t : tensors) {
-        long from = Split.bound(t.byteSize(), parts, p);
-        long bytes = Split.bound(t.byteSize(), parts, p + 1) - from;
+        long from = VectorParts.bound(t.byteSize(), parts, p);
+        long bytes = VectorParts.bound(t.byteSize(), parts, p + 1) - from;
         if (in) {
           MemorySegment.copy(t.data(), from, vector, at, bytes);
         } else {

@@ -78,7 +78,7 @@ public final class ReductionSequence {
     synchronized (this) {
       first = current == null;
       if (first) {
-        current = new SequencePass(names);
+        current = new SequencePass(names, ranks.timers());
       }
       pass = current;
       result = pass.put(index, tensor, overwrite);

@@ -2,10 +2,10 @@ package dev.millrace.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.collective.member.Coordinator;
+import dev.millrace.collective.member.JobEntry;
 import dev.millrace.collective.member.Member;
 import dev.millrace.collective.member.Packet;
-import dev.millrace.collective.member.Rendezvous;
+import dev.millrace.collective.member.RingCoordinator;
 import dev.millrace.collective.member.Token;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.collective.reduce.Reducer;
@@ -23,6 +23,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A job in which every process is a worker, after Horovod's pattern: ranks submit operations by
@@ -36,7 +38,7 @@ import java.util.stream.IntStream;
  * <p>Threading: any thread may call any method.
  */
 public final class Ring extends Operations implements AutoCloseable {
-  private static final System.Logger LOG = System.getLogger(Ring.class.getName());
+  private static final Logger LOG = LoggerFactory.getLogger(Ring.class);
   private static final String JOIN = "join";
 
   private final Communicator ranks;
@@ -44,7 +46,7 @@ public final class Ring extends Operations implements AutoCloseable {
   private final Consumer<Packet> post;
   private final Map<Request.Key, Operation> submitted = new ConcurrentHashMap<>();
   private final AtomicReference<MillraceException> failure = new AtomicReference<>();
-  private volatile Consumer<String> warnings = text -> LOG.log(System.Logger.Level.WARNING, text);
+  private volatile Consumer<String> warnings = text -> LOG.warn("{}", text);
 
   /** Null unless this rank keeps one. */
   private final Timeline timeline;
@@ -53,7 +55,8 @@ public final class Ring extends Operations implements AutoCloseable {
     this.ranks = ranks;
     this.post = post;
     boolean records = settings.timeline() != null && ranks.rank() == 0;
-    this.timeline = records ? Timeline.open(settings.timeline()) : null;
+    this.timeline =
+        records ? Timeline.open(settings.timeline(), settings.platform().timers()) : null;
     this.thread = new RingThread(this, ranks, post, timeline, settings);
   }
 
@@ -69,15 +72,16 @@ public final class Ring extends Operations implements AutoCloseable {
   }
 
   private static Ring initTogether(Settings settings) {
-    Rendezvous job =
-        Rendezvous.enter(
+    JobEntry job =
+        JobEntry.enter(
             settings.place(),
             settings.terms(),
+            settings.platform(),
             (size, post) -> new Negotiator(size, post, settings));
     Member member = job.member();
     // Orders can only come after this rank has submitted something.
     Ring ring = new Ring(Communicator.connect(settings, job, true), member::post, settings);
-    member.onService(p -> ring.thread.order(Order.unpack(p)));
+    member.onService(p -> ring.thread.order(ReductionOrder.unpack(p)));
     // Not on the member's thread, which must stay free to show that this process lives.
     member.onFailure(
         cause -> {
@@ -91,10 +95,15 @@ public final class Ring extends Operations implements AutoCloseable {
    * Starts the coordinator of a job of {@code size} ranks in this process, which need not be one of
    * them, such as a launcher. The ranks' places must say that it runs elsewhere.
    */
-  public static Coordinator coordinate(
+  public static RingCoordinator coordinate(
       int size, Settings settings, Token token, InetSocketAddress bind) {
-    return Coordinator.start(
-        size, settings.terms(), token, bind, (n, post) -> new Negotiator(n, post, settings));
+    return RingCoordinator.start(
+        size,
+        settings.terms(),
+        settings.platform(),
+        token,
+        bind,
+        (n, post) -> new Negotiator(n, post, settings));
   }
 
   /** A ring of one rank negotiates with itself. */
@@ -106,15 +115,15 @@ public final class Ring extends Operations implements AutoCloseable {
         p -> {
           synchronized (negotiator) {
             negotiator.onMessage(0, Packet.of(p.toBytes()));
-            negotiator.onTick(System.nanoTime());
+            negotiator.onTick(settings.platform().timers().now());
           }
         };
     self.set(new Ring(Communicator.alone(settings), post, settings));
     return self.get();
   }
 
-  private static Order reread(Packet p) {
-    return Order.unpack(Packet.of(p.toBytes()));
+  private static ReductionOrder reread(Packet p) {
+    return ReductionOrder.unpack(Packet.of(p.toBytes()));
   }
 
   // ---- who is where ----
@@ -196,7 +205,7 @@ public final class Ring extends Operations implements AutoCloseable {
           rank(), request.name(), request.members());
     }
     CompletableFuture<Object> result = new CompletableFuture<>();
-    Operation o = new Operation(request, tensors, inPlace, pass, result);
+    Operation o = Operation.of(request, tensors, inPlace, pass, result);
     if (submitted.putIfAbsent(request.key(), o) != null) {
       o.fail(
           new MillraceException(

@@ -1,6 +1,7 @@
 package dev.millrace.collective;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.collective.member.Packet;
 import java.time.Duration;
 import java.util.HashMap;
@@ -8,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -18,12 +18,14 @@ import java.util.function.Consumer;
  */
 final class RingThread {
   private static final Duration PATIENCE = Duration.ofSeconds(2);
+  private static final long LOOK_NANOS = 100_000_000L;
 
   private final Ring ring;
   private final Communicator all;
   private final Consumer<Packet> post;
   private final Map<List<Integer>, Communicator> communicators = new HashMap<>();
   private final BlockingQueue<Runnable> tasks = new LinkedBlockingQueue<>();
+  private final Timers timers;
   private final Thread thread;
   private volatile boolean closing;
 
@@ -44,11 +46,13 @@ final class RingThread {
     this.timeline = timeline;
     this.patience = settings.stallDeadline();
     communicators.put(List.of(), all);
-    thread = Thread.ofPlatform().name("millrace-ring-" + all.rank()).daemon().start(this::run);
+    this.timers = settings.platform().timers();
+    thread = settings.platform().newThread("millrace-ring-" + all.rank(), this::run);
+    thread.start();
   }
 
   /** Follows an order when those before it are done. Does not wait. */
-  void order(Order order) {
+  void order(ReductionOrder order) {
     execute(() -> follow(order));
   }
 
@@ -64,7 +68,7 @@ final class RingThread {
   private void run() {
     while (!closing) {
       try {
-        Runnable task = tasks.poll(100, TimeUnit.MILLISECONDS);
+        Runnable task = timers.poll(tasks, LOOK_NANOS);
         if (task != null) {
           task.run();
         }
@@ -77,16 +81,16 @@ final class RingThread {
     }
   }
 
-  private void follow(Order order) {
+  private void follow(ReductionOrder order) {
     switch (order) {
-      case Order.Run r -> run(r);
-      case Order.Failed f -> ring.end(f.key(), f.cause());
-      case Order.AllJoined j -> ring.allJoined(j.last());
-      case Order.Warning w -> ring.warn(w.text());
+      case ReductionOrder.Run r -> run(r);
+      case ReductionOrder.Failed f -> ring.end(f.key(), f.cause());
+      case ReductionOrder.AllJoined j -> ring.allJoined(j.last());
+      case ReductionOrder.Warning w -> ring.warn(w.text());
     }
   }
 
-  private void run(Order.Run order) {
+  private void run(ReductionOrder.Run order) {
     List<Operation> operations = ring.take(order.requests());
     try {
       if (!joined && operations.contains(null)) {
@@ -111,7 +115,8 @@ final class RingThread {
     }
   }
 
-  private List<Object> results(Communicator ranks, Order.Run order, List<Operation> operations) {
+  private List<Object> results(
+      Communicator ranks, ReductionOrder.Run order, List<Operation> operations) {
     if (timeline == null) {
       return runOrder(ranks, order, operations);
     }
@@ -123,7 +128,8 @@ final class RingThread {
     }
   }
 
-  private List<Object> runOrder(Communicator ranks, Order.Run order, List<Operation> operations) {
+  private List<Object> runOrder(
+      Communicator ranks, ReductionOrder.Run order, List<Operation> operations) {
     Request first = order.requests().getFirst();
     if (first.kind() != Request.Kind.SEQUENCE) {
       return new Runner(ranks).run(order, operations);
@@ -172,7 +178,7 @@ final class RingThread {
 
   private boolean await() {
     try {
-      return thread == Thread.currentThread() || thread.join(PATIENCE);
+      return thread == Thread.currentThread() || timers.join(thread, PATIENCE);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return false;

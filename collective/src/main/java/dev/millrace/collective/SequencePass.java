@@ -2,12 +2,16 @@ package dev.millrace.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * One pass of a {@link ReductionSequence} on one rank: tensors come in on the caller's threads, in
@@ -16,18 +20,23 @@ import java.util.concurrent.CompletableFuture;
  * <p>Threading: any thread.
  */
 final class SequencePass {
-  private static final long CHECK_MILLIS = 50;
+  private static final long CHECK_NANOS = 50_000_000L;
 
+  private final Timers timers;
   private final List<String> names;
   private final Tensor[] tensors;
   private final List<CompletableFuture<Tensor>> results = new ArrayList<>();
   private final boolean[] submitted;
   private final boolean[] overwritten;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition arrived = lock.newCondition();
   private int come;
   private int taken;
   private boolean over;
 
-  SequencePass(List<String> names) {
+  /** A pass over the tensors of these names. */
+  SequencePass(List<String> names, Timers timers) {
+    this.timers = timers;
     this.names = names;
     this.tensors = new Tensor[names.size()];
     this.submitted = new boolean[names.size()];
@@ -38,7 +47,16 @@ final class SequencePass {
   }
 
   /** Takes tensor {@code i}, which its reduction may overwrite or not; the result comes later. */
-  synchronized CompletableFuture<Tensor> put(int i, Tensor tensor, boolean overwrite) {
+  CompletableFuture<Tensor> put(int i, Tensor tensor, boolean overwrite) {
+    lock.lock();
+    try {
+      return putLocked(i, tensor, overwrite);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private CompletableFuture<Tensor> putLocked(int i, Tensor tensor, boolean overwrite) {
     if (submitted[i]) {
       throw new MillraceException(
           Code.FAILED_PRECONDITION,
@@ -51,27 +69,46 @@ final class SequencePass {
     overwritten[i] = overwrite;
     come++;
     if (!over) {
-      tensors[i] = tensor.retain();
-      notifyAll();
+      tensors[i] = Refs.retain(tensor);
+      arrived.signalAll();
     }
     return results.get(i);
   }
 
-  synchronized boolean mayOverwrite(int i) {
-    return overwritten[i];
+  boolean mayOverwrite(int i) {
+    lock.lock();
+    try {
+      return overwritten[i];
+    } finally {
+      lock.unlock();
+    }
   }
 
-  synchronized boolean isComplete() {
-    return come == tensors.length;
+  boolean isComplete() {
+    lock.lock();
+    try {
+      return come == tensors.length;
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Waits until tensors {@code from} to {@code to} are there. {@code check} may throw. */
-  synchronized List<Tensor> await(int from, int to, Duration patience, Runnable check) {
-    long end = System.nanoTime() + patience.toNanos();
+  List<Tensor> await(int from, int to, Duration patience, Runnable check) {
+    lock.lock();
+    try {
+      return awaitLocked(from, to, patience, check);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private List<Tensor> awaitLocked(int from, int to, Duration patience, Runnable check) {
+    long end = timers.now() + patience.toNanos();
     for (int i = from; i < to; i++) {
       while (tensors[i] == null) {
         check.run();
-        if (System.nanoTime() > end) {
+        if (timers.now() - end > 0) {
           throw new MillraceException(
               Code.DEADLINE_EXCEEDED,
               String.format(
@@ -80,7 +117,7 @@ final class SequencePass {
                   names.get(i), patience.toSeconds(), come, tensors.length));
         }
         try {
-          wait(CHECK_MILLIS);
+          timers.await(arrived, CHECK_NANOS);
         } catch (InterruptedException e) {
           Thread.currentThread().interrupt();
           throw new MillraceException(Code.CANCELLED, "Interrupted.", e);
@@ -92,23 +129,29 @@ final class SequencePass {
 
   /** Tensor {@code i} is reduced. The caller of {@link #put} owns the result. */
   void complete(int i, Tensor result) {
-    synchronized (this) {
-      tensors[i].release();
+    lock.lock();
+    try {
+      Refs.release(tensors[i]);
       taken = i + 1;
+    } finally {
+      lock.unlock();
     }
     results.get(i).complete(result);
   }
 
   /** Ends all that is not complete. */
   void fail(Throwable cause) {
-    synchronized (this) {
+    lock.lock();
+    try {
       over = true;
       for (int i = taken; i < tensors.length; i++) {
         if (tensors[i] != null) {
-          tensors[i].release();
+          Refs.release(tensors[i]);
         }
       }
       taken = tensors.length;
+    } finally {
+      lock.unlock();
     }
     results.forEach(r -> r.completeExceptionally(cause));
   }

@@ -1,5 +1,6 @@
 package dev.millrace.collective;
 
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
@@ -48,7 +49,7 @@ final class SequenceRun {
             pass != null && pass.mayOverwrite(i) && ranks.isInPlace(sources.get(i - from));
         targets.add(
             inPlace
-                ? sources.get(i - from).reshaped(shape)
+                ? Refs.reshaped(sources.get(i - from), shape)
                 : ranks.allocateTarget(request.dtype(), shape, to - from));
       }
       if (pass == null) {
@@ -59,14 +60,14 @@ final class SequenceRun {
         timeline.end(request);
       }
     } catch (RuntimeException | Error e) {
-      targets.forEach(Tensor::release);
+      targets.forEach(Refs::release);
       throw e;
     }
     for (int i = from; i < to; i++) {
       if (pass == null) {
-        targets.get(i - from).release();
+        Refs.release(targets.get(i - from));
       } else {
-        pass.complete(i, targets.get(i - from).guarded());
+        pass.complete(i, Refs.handle(targets.get(i - from)));
       }
     }
   }

@@ -1,14 +1,14 @@
 package dev.millrace.collective;
 
-import dev.millrace.base.MillraceException;
-import dev.millrace.collective.member.Place;
-import dev.millrace.collective.member.Terms;
+import dev.millrace.base.Platform;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.RankSettings;
+import dev.millrace.collective.member.RankConfig;
+import dev.millrace.collective.member.Timeouts;
 import dev.millrace.collective.peers.Transport;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Locale;
-import java.util.Map;
 
 /**
  * How a rank takes part in a job.
@@ -22,111 +22,50 @@ import java.util.Map;
  * @param stallWarning after this time a tensor that not all ranks have submitted is warned about
  * @param stallDeadline after this time it fails
  * @param timeline where rank 0 records its operations for the Chrome trace viewer; null for nowhere
+ * @param platform the time, threads and sockets the rank uses
  */
 public record Settings(
-    Place place,
+    RankConfig place,
     Transport transport,
-    Terms terms,
+    Timeouts terms,
     Duration timeout,
     long fusionBytes,
     boolean tunes,
     Duration stallWarning,
     Duration stallDeadline,
-    Path timeline) {
-  private static final long DEFAULT_FUSION_BYTES = 64L << 20;
-
+    Path timeline,
+    Platform platform) {
   /** The defaults for this place. */
-  public static Settings of(Place place) {
-    return new Settings(
-        place,
-        Transport.AUTO,
-        Terms.DEFAULT,
-        Duration.ofSeconds(60),
-        DEFAULT_FUSION_BYTES,
-        false,
-        Duration.ofSeconds(60),
-        Duration.ofMinutes(10),
-        null);
+  public static Settings of(RankConfig place) {
+    return fromEnvironment(place, Config.defaults());
   }
 
   /**
-   * What the environment says: the place (see {@link Place#fromEnvironment()}) and the variables
-   * MILLRACE_TRANSPORT (auto, shared_memory, unix, tcp), MILLRACE_FUSION_THRESHOLD in bytes,
-   * MILLRACE_AUTOTUNE (1 or 0), MILLRACE_TIMELINE, a file, and in seconds MILLRACE_JOIN_TIMEOUT,
-   * MILLRACE_LIVENESS_TIMEOUT, MILLRACE_COLLECTIVE_TIMEOUT, MILLRACE_STALL_WARNING and
-   * MILLRACE_STALL_DEADLINE. Horovod's names for the threshold, tuning, the file and the stall
-   * times are understood too.
+   * What this process is told: the place (see {@link RankConfig#fromEnvironment()}) and the
+   * settings of {@link RankSettings}, by system properties or environment variables. Horovod's
+   * names for some of them are understood too.
    */
   public static Settings fromEnvironment() {
-    return fromEnvironment(Place.fromEnvironment(), System.getenv());
+    Config config = Config.ofProcess();
+    return fromEnvironment(RankConfig.fromEnvironment(config), config);
   }
 
-  /** The same for a place that is known otherwise. */
-  public static Settings fromEnvironment(Place place) {
-    return fromEnvironment(place, System.getenv());
-  }
-
-  /** The same for variables other than this process's own. */
-  public static Settings fromEnvironment(Place place, Map<String, String> env) {
-    Settings d = of(place);
-    Terms terms =
-        new Terms(
-            seconds(env, d.terms.join(), "MILLRACE_JOIN_TIMEOUT"),
-            seconds(env, d.terms.liveness(), "MILLRACE_LIVENESS_TIMEOUT"),
-            d.terms.close());
-    String timeline = first(env, "MILLRACE_TIMELINE", "HOROVOD_TIMELINE");
-    String fusion = first(env, "MILLRACE_FUSION_THRESHOLD", "HOROVOD_FUSION_THRESHOLD");
-    String tune = first(env, "MILLRACE_AUTOTUNE", "HOROVOD_AUTOTUNE");
+  /** The same for a place that is known otherwise, and for settings of another origin. */
+  public static Settings fromEnvironment(RankConfig place, Config config) {
     return new Settings(
         place,
-        transport(env.get("MILLRACE_TRANSPORT")),
-        terms,
-        seconds(env, d.timeout, "MILLRACE_COLLECTIVE_TIMEOUT"),
-        fusion == null ? d.fusionBytes : (long) number("the fusion threshold", fusion),
-        tune != null && number("MILLRACE_AUTOTUNE", tune) > 0,
-        seconds(env, d.stallWarning, "MILLRACE_STALL_WARNING", "HOROVOD_STALL_CHECK_TIME_SECONDS"),
-        seconds(
-            env, d.stallDeadline, "MILLRACE_STALL_DEADLINE", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
-        timeline == null ? null : Path.of(timeline));
-  }
-
-  private static Transport transport(String name) {
-    if (name == null) {
-      return Transport.AUTO;
-    }
-    try {
-      return Transport.valueOf(name.strip().toUpperCase(Locale.ROOT));
-    } catch (IllegalArgumentException e) {
-      throw MillraceException.invalid(
-          "MILLRACE_TRANSPORT is '%s'; it must be one of %s.",
-          name, Arrays.toString(Transport.values()).toLowerCase(Locale.ROOT));
-    }
-  }
-
-  private static Duration seconds(Map<String, String> env, Duration otherwise, String... names) {
-    String text = first(env, names);
-    if (text == null) {
-      return otherwise;
-    }
-    double seconds = number(names[0], text);
-    // In Horovod's variables 0 means never.
-    return seconds == 0 ? Duration.ofDays(365) : Duration.ofMillis((long) (seconds * 1000));
-  }
-
-  private static String first(Map<String, String> env, String... names) {
-    return Arrays.stream(names).map(env::get).filter(v -> v != null).findFirst().orElse(null);
-  }
-
-  private static double number(String name, String text) {
-    try {
-      double v = Double.parseDouble(text.strip());
-      if (v >= 0) {
-        return v;
-      }
-    } catch (NumberFormatException e) {
-      // Said below.
-    }
-    throw MillraceException.invalid("%s is '%s'; it must be a number, 0 or more.", name, text);
+        Transport.valueOf(config.get(RankSettings.TRANSPORT).toUpperCase(Locale.ROOT)),
+        new Timeouts(
+            config.get(RankSettings.JOIN_TIMEOUT),
+            config.get(RankSettings.LIVENESS_TIMEOUT),
+            Timeouts.DEFAULT.close()),
+        config.get(RankSettings.RING_TIMEOUT),
+        config.get(RankSettings.FUSION_THRESHOLD),
+        config.get(RankSettings.AUTOTUNE),
+        config.get(RankSettings.STALL_WARNING),
+        config.get(RankSettings.STALL_DEADLINE),
+        config.find(RankSettings.TIMELINE).orElse(null),
+        Platform.system());
   }
 
   /** The same with another transport. */
@@ -140,11 +79,12 @@ public record Settings(
         tunes,
         stallWarning,
         stallDeadline,
-        timeline);
+        timeline,
+        platform);
   }
 
   /** The same with other terms. */
-  public Settings withTerms(Terms newTerms) {
+  public Settings withTerms(Timeouts newTerms) {
     return new Settings(
         place,
         transport,
@@ -154,7 +94,8 @@ public record Settings(
         tunes,
         stallWarning,
         stallDeadline,
-        timeline);
+        timeline,
+        platform);
   }
 
   /** The same with another limit for operations that see nothing move. */
@@ -168,30 +109,82 @@ public record Settings(
         tunes,
         stallWarning,
         stallDeadline,
-        timeline);
+        timeline,
+        platform);
   }
 
   /** The same with another size up to which tensors are reduced together. */
   public Settings withFusionBytes(long bytes) {
     return new Settings(
-        place, transport, terms, timeout, bytes, tunes, stallWarning, stallDeadline, timeline);
+        place,
+        transport,
+        terms,
+        timeout,
+        bytes,
+        tunes,
+        stallWarning,
+        stallDeadline,
+        timeline,
+        platform);
   }
 
   /** The same with the size of buckets found by trying, or not. */
   public Settings withTuning(boolean tune) {
     return new Settings(
-        place, transport, terms, timeout, fusionBytes, tune, stallWarning, stallDeadline, timeline);
+        place,
+        transport,
+        terms,
+        timeout,
+        fusionBytes,
+        tune,
+        stallWarning,
+        stallDeadline,
+        timeline,
+        platform);
   }
 
   /** The same with other times for tensors that not all ranks have submitted. */
   public Settings withStall(Duration warning, Duration deadline) {
     return new Settings(
-        place, transport, terms, timeout, fusionBytes, tunes, warning, deadline, timeline);
+        place,
+        transport,
+        terms,
+        timeout,
+        fusionBytes,
+        tunes,
+        warning,
+        deadline,
+        timeline,
+        platform);
   }
 
   /** The same with a file in which rank 0 records its operations. */
   public Settings withTimeline(Path file) {
     return new Settings(
-        place, transport, terms, timeout, fusionBytes, tunes, stallWarning, stallDeadline, file);
+        place,
+        transport,
+        terms,
+        timeout,
+        fusionBytes,
+        tunes,
+        stallWarning,
+        stallDeadline,
+        file,
+        platform);
+  }
+
+  /** The same on another platform, such as a simulated one. */
+  public Settings withPlatform(Platform other) {
+    return new Settings(
+        place,
+        transport,
+        terms,
+        timeout,
+        fusionBytes,
+        tunes,
+        stallWarning,
+        stallDeadline,
+        timeline,
+        other);
   }
 }

@@ -2,6 +2,7 @@ package dev.millrace.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -10,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.slf4j.LoggerFactory;
 
 /**
  * A record of what a rank's operations waited for and when they ran, as a file for the Chrome trace
@@ -23,23 +25,27 @@ final class Timeline implements AutoCloseable {
   private static final long FLUSH_NANOS = 1_000_000_000L;
 
   private final BufferedWriter out;
-  private final long startNanos = System.nanoTime();
+  private final Timers timers;
+  private final long startNanos;
   private final Map<String, Integer> rows = new HashMap<>();
-  private long flushedNanos = startNanos;
+  private long flushedNanos;
   private boolean broken;
 
-  private Timeline(BufferedWriter out) {
+  private Timeline(BufferedWriter out, Timers timers) {
     this.out = out;
+    this.timers = timers;
+    this.startNanos = timers.now();
+    this.flushedNanos = startNanos;
   }
 
   /** Begins a file, in place of what was there. */
-  static Timeline open(Path file) {
+  static Timeline open(Path file, Timers timers) {
     try {
-      Timeline t = new Timeline(Files.newBufferedWriter(file));
+      Timeline t = new Timeline(Files.newBufferedWriter(file), timers);
       t.out.write(
           "[\n{\"name\": \"start\", \"ph\": \"i\", \"pid\": 0, \"ts\": 0, \"s\": \"g\", \"args\":"
               + " {\"start_time_since_epoch_in_micros\": "
-              + System.currentTimeMillis() * 1000
+              + timers.wallTime().toEpochMilli() * 1000
               + "}}");
       return t;
     } catch (IOException e) {
@@ -73,7 +79,7 @@ final class Timeline implements AutoCloseable {
     for (Request r : requests) {
       event(r, "E", r.kind().name(), "");
     }
-    long now = System.nanoTime();
+    long now = timers.now();
     if (now - flushedNanos > FLUSH_NANOS) {
       flushedNanos = now;
       attempt(out::flush);
@@ -95,7 +101,7 @@ final class Timeline implements AutoCloseable {
   }
 
   private void event(Request r, String phase, String name, String args) {
-    double micros = (System.nanoTime() - startNanos) / 1e3;
+    double micros = (timers.now() - startNanos) / 1e3;
     int row = row(r.name());
     attempt(
         () ->
@@ -155,8 +161,7 @@ final class Timeline implements AutoCloseable {
       writing.run();
     } catch (IOException e) {
       broken = true;
-      System.getLogger(Timeline.class.getName())
-          .log(System.Logger.Level.WARNING, "The timeline ends here: " + e.getMessage());
+      LoggerFactory.getLogger(Timeline.class).warn("The timeline ends here: {}", e.getMessage());
     }
   }
 

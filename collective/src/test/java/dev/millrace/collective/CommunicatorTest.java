@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.collective.member.Coordinator;
-import dev.millrace.collective.member.Place;
+import dev.millrace.base.Platform;
+import dev.millrace.base.config.Config;
+import dev.millrace.collective.member.RankConfig;
+import dev.millrace.collective.member.RingCoordinator;
 import dev.millrace.collective.member.Service;
 import dev.millrace.collective.member.Token;
 import dev.millrace.collective.peers.Transport;
@@ -16,6 +18,7 @@ import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.collective.testing.Jobs;
 import dev.millrace.collective.testing.Ranks;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.net.InetAddress;
@@ -23,6 +26,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -44,7 +48,7 @@ class CommunicatorTest {
   private static List<Settings> onTwoHosts() {
     List<Settings> settings = new ArrayList<>();
     for (Settings s : Jobs.settings(5, Transport.AUTO)) {
-      Place place = s.place().onHost(s.place().rank() < 3 ? "a" : "b");
+      RankConfig place = s.place().onHost(s.place().rank() < 3 ? "a" : "b");
       settings.add(Settings.of(place).withTerms(s.terms()));
     }
     return settings;
@@ -112,7 +116,7 @@ class CommunicatorTest {
             }
             together.add(t);
           }
-          List<Tensor> alone = together.stream().map(Tensor::copyCounted).toList();
+          List<Tensor> alone = together.stream().map(Refs::copy).toList();
           c.allReduce(together, ReduceOp.SUM);
           for (int i = 0; i < alone.size(); i++) {
             c.allReduce(alone.get(i), ReduceOp.SUM);
@@ -167,11 +171,12 @@ class CommunicatorTest {
   void theCoordinatorMayRunElsewhereAtAnAddress() {
     Token token = Token.random();
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    try (Coordinator launcher = Coordinator.start(2, Jobs.TERMS, token, any, Service::none)) {
+    try (RingCoordinator launcher =
+        RingCoordinator.start(2, Jobs.TERMS, Platform.system(), token, any, Service::none)) {
       String address = "127.0.0.1:" + launcher.address().getPort();
       List<Settings> settings = new ArrayList<>();
       for (int r = 0; r < 2; r++) {
-        Place place = Place.of(r, 2, address, token).withCoordinatorElsewhere();
+        RankConfig place = RankConfig.of(r, 2, address, token).withCoordinatorElsewhere();
         settings.add(Settings.of(place).withTerms(Jobs.TERMS));
       }
       run(settings, (rank, c) -> c.barrier());
@@ -181,7 +186,7 @@ class CommunicatorTest {
 
   @Test
   void beyondLoopbackATokenIsNeeded() {
-    Place place = Place.of(0, 2, "192.0.2.1:4000", null);
+    RankConfig place = RankConfig.of(0, 2, "192.0.2.1:4000", null);
     MillraceException e =
         assertThrows(MillraceException.class, () -> Communicator.join(Settings.of(place)));
     assertEquals(Code.FAILED_PRECONDITION, e.code());
@@ -192,9 +197,10 @@ class CommunicatorTest {
   void aWrongTokenIsRefusedAtOnce() {
     Token token = Token.random();
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    try (Coordinator c = Coordinator.start(2, Jobs.TERMS, token, any, Service::none)) {
+    try (RingCoordinator c =
+        RingCoordinator.start(2, Jobs.TERMS, Platform.system(), token, any, Service::none)) {
       String address = "127.0.0.1:" + c.address().getPort();
-      Place place = Place.of(1, 2, address, Token.random());
+      RankConfig place = RankConfig.of(1, 2, address, Token.random());
       MillraceException e =
           assertThrows(MillraceException.class, () -> Communicator.join(Settings.of(place)));
       assertEquals(Code.UNAUTHENTICATED, e.code());
@@ -205,13 +211,15 @@ class CommunicatorTest {
   void environmentVariablesChangeTheSettings() {
     Settings s =
         Settings.fromEnvironment(
-            Place.alone(),
-            java.util.Map.of(
-                "MILLRACE_TRANSPORT", "tcp",
-                "HOROVOD_FUSION_THRESHOLD", "1024",
-                "HOROVOD_AUTOTUNE", "1",
-                "MILLRACE_STALL_WARNING", "2.5",
-                "MILLRACE_LIVENESS_TIMEOUT", "3"));
+            RankConfig.alone(),
+            Config.of(
+                Map.of(),
+                Map.of(
+                    "MILLRACE_TRANSPORT", "tcp",
+                    "HOROVOD_FUSION_THRESHOLD", "1024",
+                    "HOROVOD_AUTOTUNE", "1",
+                    "MILLRACE_STALL_WARNING", "2.5",
+                    "MILLRACE_LIVENESS_TIMEOUT", "3")));
     assertEquals(Transport.TCP, s.transport());
     assertEquals(1024, s.fusionBytes());
     assertTrue(s.tunes());
@@ -222,7 +230,8 @@ class CommunicatorTest {
             MillraceException.class,
             () ->
                 Settings.fromEnvironment(
-                    Place.alone(), java.util.Map.of("MILLRACE_TRANSPORT", "pigeon")));
+                    RankConfig.alone(),
+                    Config.of(Map.of(), Map.of("MILLRACE_TRANSPORT", "pigeon"))));
     assertTrue(e.getMessage().contains("pigeon"), e.getMessage());
   }
 }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.collective.member.Packet;
-import dev.millrace.collective.member.Place;
+import dev.millrace.collective.member.RankConfig;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -18,13 +18,15 @@ class NegotiatorTest {
   private static final int SIZE = 3;
 
   /** Orders sent, per rank. */
-  private final List<List<Order>> sent =
+  private final List<List<ReductionOrder>> sent =
       List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
 
-  private final Settings settings = Settings.of(Place.alone()).withFusionBytes(1000);
+  private final Settings settings = Settings.of(RankConfig.alone()).withFusionBytes(1000);
   private final Negotiator negotiator =
       new Negotiator(
-          SIZE, (rank, p) -> sent.get(rank).add(Order.unpack(Packet.of(p.toBytes()))), settings);
+          SIZE,
+          (rank, p) -> sent.get(rank).add(ReductionOrder.unpack(Packet.of(p.toBytes()))),
+          settings);
 
   private static Request reduce(String name, DType dtype, long elements) {
     return new Request(
@@ -62,8 +64,8 @@ class NegotiatorTest {
   /** The names in each run order a rank got. */
   private List<List<String>> runs(int rank) {
     return sent.get(rank).stream()
-        .filter(o -> o instanceof Order.Run)
-        .map(o -> ((Order.Run) o).requests().stream().map(Request::name).toList())
+        .filter(o -> o instanceof ReductionOrder.Run)
+        .map(o -> ((ReductionOrder.Run) o).requests().stream().map(Request::name).toList())
         .toList();
   }
 
@@ -121,7 +123,7 @@ class NegotiatorTest {
     submitAll(r);
     tick();
     for (int rank = 0; rank < SIZE; rank++) {
-      Order.Run run = (Order.Run) sent.get(rank).getFirst();
+      ReductionOrder.Run run = (ReductionOrder.Run) sent.get(rank).getFirst();
       // The limit of these settings.
       assertArrayEquals(new long[] {1000}, run.sizes());
     }
@@ -131,8 +133,8 @@ class NegotiatorTest {
   void onlyTheFirstRankReportsThatAnOrderIsDone() {
     submitAll(reduce("a", DType.FLOAT, 4));
     tick();
-    assertTrue(((Order.Run) sent.get(0).getFirst()).reports());
-    assertEquals(false, ((Order.Run) sent.get(1).getFirst()).reports());
+    assertTrue(((ReductionOrder.Run) sent.get(0).getFirst()).reports());
+    assertEquals(false, ((ReductionOrder.Run) sent.get(1).getFirst()).reports());
   }
 
   @Test
@@ -145,7 +147,7 @@ class NegotiatorTest {
   }
 
   private void assertFailed(int rank, String part) {
-    Order.Failed f = (Order.Failed) sent.get(rank).getLast();
+    ReductionOrder.Failed f = (ReductionOrder.Failed) sent.get(rank).getLast();
     assertEquals(Code.FAILED_PRECONDITION, f.cause().code());
     assertTrue(f.cause().getMessage().contains(part), f.cause().getMessage());
   }

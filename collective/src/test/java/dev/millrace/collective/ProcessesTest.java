@@ -44,7 +44,7 @@ class ProcessesTest {
   }
 
   /**
-   * Killed before the fourth meeting, before the first, and having told one of three of another.
+   * Killed before the fourth barrier, before the first, and having told one of three of another.
    */
   @ParameterizedTest
   @CsvSource({"2, 1, 3", "4, 2, 0", "4, 3, 10"})

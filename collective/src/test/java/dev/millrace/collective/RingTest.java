@@ -15,6 +15,7 @@ import dev.millrace.collective.testing.Jobs;
 import dev.millrace.collective.testing.Ranks;
 import dev.millrace.collective.testing.Scalars;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
@@ -417,7 +418,7 @@ class RingTest {
             assertEquals(299_999 + 1 + pass, mean.doubleAt(299_999));
             assertEquals(rank == 0 ? 1 + pass : 2 + pass, own.doubleAt(0));
             assertEquals(.5, Operations.await(small).doubleAt(2));
-            own.release();
+            Refs.release(own);
             mean.close();
           }
         });

@@ -20,7 +20,7 @@ import dev.millrace.train.layers.Losses;
 import dev.millrace.train.optimizer.Adagrad;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.PartitionedVariable;
-import dev.millrace.train.variable.Partitioner;
+import dev.millrace.train.variable.VariablePartitioner;
 import dev.millrace.train.variable.VariableScope;
 import dev.millrace.train.variable.Variables;
 import java.util.List;
@@ -74,7 +74,7 @@ public final class PartitionedEmbedding {
                 DType.FLOAT,
                 Shape.of(ROWS, WIDTH),
                 Initializers.randomUniform(-.3, .3),
-                Partitioner.fixedSize(PARTS, 0));
+                VariablePartitioner.fixedSize(PARTS, 0));
     Output leftIds = Placeholder.of(scope, DType.INT64, Shape.of(BATCH));
     Output rightIds = Placeholder.of(scope, DType.INT64, Shape.of(BATCH));
     Output alike = Placeholder.of(scope, DType.FLOAT, Shape.of(BATCH));

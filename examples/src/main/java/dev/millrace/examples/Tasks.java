@@ -2,25 +2,27 @@ package dev.millrace.examples;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.cluster.InProcessCluster;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TfConfig;
+import dev.millrace.cluster.spec.TfConfig;
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.Settings;
-import dev.millrace.collective.member.Place;
+import dev.millrace.collective.member.RankConfig;
 import dev.millrace.ops.StandardOps;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
@@ -52,9 +54,12 @@ final class Tasks {
     }
   }
 
-  /** Likewise for the ranks of a ring: the one a launcher has started, or {@code size} ranks. */
+  /**
+   * Runs ranks of a ring: the one that a launcher has started, or else {@code size} ranks in this
+   * process.
+   */
   static <T> List<T> ranks(int size, Function<Ring, T> rank) {
-    if (Place.fromEnvironment().size() > 1) {
+    if (RankConfig.fromEnvironment().size() > 1) {
       try (Ring ring = Ring.init()) {
         return List.of(rank.apply(ring));
       }
@@ -62,7 +67,7 @@ final class Tasks {
     String job = "example-" + UUID.randomUUID();
     List<Callable<T>> ranks = new ArrayList<>();
     for (int r = 0; r < size; r++) {
-      Place place = new Place(r, size, null, null, null, "127.0.0.1", job, r == 0);
+      RankConfig place = new RankConfig(r, size, null, null, null, "127.0.0.1", job, r == 0);
       ranks.add(
           () -> {
             try (Ring ring = Ring.init(Settings.of(place))) {
@@ -79,11 +84,12 @@ final class Tasks {
         Executors.newThreadPerTaskExecutor(
             Thread.ofPlatform().name("example-", 0).daemon().factory());
     try {
-      ExecutorCompletionService<T> running = new ExecutorCompletionService<>(threads);
+      BlockingQueue<Future<T>> ends = new LinkedBlockingQueue<>();
+      ExecutorCompletionService<T> running = new ExecutorCompletionService<>(threads, ends);
       List<Future<T>> results = tasks.stream().map(running::submit).toList();
-      long deadline = System.nanoTime() + PATIENCE.toNanos();
+      long deadline = Timers.system().now() + PATIENCE.toNanos();
       for (int ended = 0; ended < tasks.size(); ended++) {
-        Future<T> next = running.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        Future<T> next = Timers.system().poll(ends, deadline - Timers.system().now());
         if (next == null) {
           throw new MillraceException(
               Code.DEADLINE_EXCEEDED,

@@ -83,6 +83,7 @@ class ExampleTest {
     assertTrue(r.stepBytes() * 100 < r.tableBytes());
   }
 
+  // README claim: run-examples
   @Test
   void everyExampleHasANameOfItsOwn() {
     assertEquals(10, Example.values().length);

@@ -2,6 +2,7 @@ package dev.millrace.graph;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.nio.charset.StandardCharsets;
@@ -80,6 +81,11 @@ public sealed interface AttrValue {
 
   /** A constant tensor, owned by the attribute for as long as it lives. */
   record Value(Tensor value) implements AttrValue {
+    /** Shares the memory of the tensor, which may be closed: the attribute keeps its own. */
+    public Value {
+      value = Refs.constant(value);
+    }
+
     /** Same type, shape and bits. */
     @Override
     public boolean equals(Object o) {
@@ -118,7 +124,7 @@ public sealed interface AttrValue {
     }
   }
 
-  /** A name that stands for a value until a function is instantiated. */
+  /** A name that is replaced by a value when a function is instantiated. */
   record Placeholder(String name) implements AttrValue {}
 
   /** A list of values of one kind; the kind of an empty list is not known. */
@@ -129,7 +135,7 @@ public sealed interface AttrValue {
     }
   }
 
-  /** A value of a kind this version does not know, kept as it came. */
+  /** A value of an unknown kind, kept in its encoded form. */
   record Opaque(byte[] encoded) implements AttrValue {
     @Override
     public boolean equals(Object o) {

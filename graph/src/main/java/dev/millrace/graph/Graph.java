@@ -1,9 +1,8 @@
 package dev.millrace.graph;
 
+import dev.millrace.base.Closest;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.OpRegistry;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.base.Preconditions;
 import dev.millrace.tensor.Shape;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -13,8 +12,8 @@ import java.util.Map;
 
 /**
  * A dataflow graph: nodes in the order in which they were added, each with a unique name. A graph
- * only grows. Mistakes in a node (unknown op, wrong types, impossible shapes) surface when it is
- * added.
+ * grows; only an addition that failed midway is taken back. Mistakes in a node (unknown op, wrong
+ * types, impossible shapes) surface when it is added.
  *
  * <p>Threading: adding nodes and reading them may happen on different threads; a reader sees the
  * nodes added before {@link #nodes} was called.
@@ -24,10 +23,10 @@ public final class Graph {
   private final List<Node> nodes = new ArrayList<>();
   private final Map<String, Node> byName = new HashMap<>();
 
-  /** Names handed out or seen, with the next suffix to try; lower case, as TensorFlow does. */
+  /** Used names in lower case, as in TensorFlow, with the next suffix to try. */
   private final Map<String, Integer> names = new HashMap<>();
 
-  /** Outputs that stand for those of a replaced node, by the name of the node. */
+  /** Outputs that replace those of a lowered node, by the name of the node. */
   private final Map<String, List<Output>> lent = new HashMap<>();
 
   private final Map<String, List<Object>> collections = new HashMap<>();
@@ -59,9 +58,9 @@ public final class Graph {
     return byName.get(name);
   }
 
-  /** The node with this name; an error that names the closest one if there is none. */
+  /** The node with this name. If there is none, the error suggests the closest name. */
   public Node node(String name) {
-    Node n = find(Given.value(name, "The name of a node"));
+    Node n = find(Preconditions.value(name, "The name of a node"));
     if (n == null) {
       throw new MillraceException(
           dev.millrace.base.Code.NOT_FOUND,
@@ -77,7 +76,7 @@ public final class Graph {
 
   /** The output with this name, {@code node:index} or just {@code node} for output 0. */
   public Output output(String name) {
-    int colon = Given.value(name, "The name of an output").lastIndexOf(':');
+    int colon = Preconditions.value(name, "The name of an output").lastIndexOf(':');
     if (colon < 0) {
       return output(name, 0);
     }
@@ -115,12 +114,12 @@ public final class Graph {
     lent.put(node, List.copyOf(outputs));
   }
 
-  /** A list kept under a name, such as the trainable variables; created when first asked for. */
+  /** The list of a collection, such as the trainable variables; created on first use. */
   public synchronized List<Object> collection(String key) {
     return collections.computeIfAbsent(key, k -> new ArrayList<>());
   }
 
-  /** Sets the graph's random seed, from which ops without a seed of their own derive theirs. */
+  /** Sets the graph's random seed, from which ops without their own seed derive one. */
   public synchronized void setSeed(long seed) {
     this.seed = seed;
     this.seeded = true;
@@ -187,6 +186,17 @@ public final class Graph {
     byName.put(name, node);
     names.putIfAbsent(name.toLowerCase(java.util.Locale.ROOT), 1);
     return node;
+  }
+
+  /**
+   * Takes back all nodes but the first {@code size}: for whoever adds several nodes, fails midway,
+   * and wants to leave the graph as it was. Nobody else may use the nodes that go.
+   */
+  public synchronized void truncate(int size) {
+    while (nodes.size() > size) {
+      byName.remove(nodes.removeLast().name());
+    }
+    lent.values().removeIf(outputs -> outputs.stream().anyMatch(o -> o.node().id() >= size));
   }
 
   private void checkMine(Node input, String name, Op op) {

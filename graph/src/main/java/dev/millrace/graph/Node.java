@@ -1,7 +1,6 @@
 package dev.millrace.graph;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -11,11 +10,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * An op at work in a graph: its name, inputs, attributes and wished-for device. Attributes the
- * builder left out have the op's defaults.
+ * A node of a graph: its op, name, inputs, attributes and requested device. Attributes that the
+ * builder did not set have the op's defaults.
  *
- * <p>Threading: fixed once added, but for the back edges of a loop, which are set while the graph
- * is still being built.
+ * <p>Threading: immutable once added, except for the back edges of a loop, which are set while the
+ * graph is being built.
  */
 public final class Node {
   private final Graph graph;
@@ -74,12 +73,12 @@ public final class Node {
     return name;
   }
 
-  /** What it does. */
+  /** The op that it runs. */
   public Op op() {
     return op;
   }
 
-  /** The device asked for, possibly partial or empty. */
+  /** The requested device, possibly partial or empty. */
   public String device() {
     return device;
   }
@@ -99,12 +98,12 @@ public final class Node {
     return inputs[i];
   }
 
-  /** What it takes, in order. */
+  /** The data inputs in order. */
   public List<Output> inputs() {
     return Collections.unmodifiableList(java.util.Arrays.asList(inputs));
   }
 
-  /** Nodes that run before it without giving it anything. */
+  /** The nodes that must run before this one. */
   public List<Node> controlInputs() {
     return controlInputs;
   }
@@ -216,7 +215,7 @@ public final class Node {
     return attr(attr, AttrValue.Dims.class).value();
   }
 
-  /** The attribute as a tensor, which stays the node's. */
+  /** The attribute as a tensor, which the node owns. */
   public Tensor tensorAttr(String attr) {
     return attr(attr, AttrValue.Value.class).value();
   }

@@ -1,7 +1,8 @@
 package dev.millrace.graph;
 
+import dev.millrace.base.Closest;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.tensor.DType;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -10,8 +11,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A node being described. Inputs are given argument by argument in the op's order; attributes that
- * follow from them (element types, list lengths) need not be given.
+ * Builds a node. Inputs are given argument by argument in the op's order. Attributes that follow
+ * from them (element types, list lengths) may be omitted.
+ *
+ * <p>Threading: one thread at a time.
  */
 public final class NodeBuilder {
   private final Scope scope;
@@ -36,7 +39,7 @@ public final class NodeBuilder {
     return name;
   }
 
-  /** The device the scopes around ask for by name; open parts are for a device function to fill. */
+  /** The device that the enclosing scopes request; a device function fills the unset parts. */
   public DeviceSpec device() {
     return scope.device();
   }
@@ -115,7 +118,10 @@ public final class NodeBuilder {
     return op.name() + " '" + scope.wantedName(op) + "'";
   }
 
-  /** A misspelt attribute must not go unnoticed; those that begin with _ are for others to read. */
+  /**
+   * Refuses unknown attributes, which are probably misspelt. Attributes that begin with _ are
+   * allowed.
+   */
   private void checkKnown(String attr) {
     if (!attr.startsWith("_") && !op.attrs().containsKey(attr)) {
       throw MillraceException.invalid(

@@ -1,10 +1,9 @@
 package dev.millrace.graph;
 
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 
-/** One output of a node: what an edge of the graph starts from. */
+/** One output of a node, the source of edges in the graph. */
 public final class Output {
   private final Node node;
   private final int index;
@@ -24,7 +23,7 @@ public final class Output {
     return node;
   }
 
-  /** Which of its outputs. */
+  /** The index of this output among those of its node. */
   public int index() {
     return index;
   }
@@ -46,7 +45,7 @@ public final class Output {
     return ref;
   }
 
-  /** What is known of the shape without running anything. */
+  /** The inferred shape, possibly partly unknown. */
   public Shape shape() {
     return shape;
   }
@@ -58,7 +57,7 @@ public final class Output {
     shape = shape.mergeWith(known);
   }
 
-  /** Replaces what was inferred by something that says less, as a loop's back edge demands. */
+  /** Replaces the inferred shape by a weaker one, as the back edge of a loop requires. */
   void forgetShape(Shape weaker) {
     shape = weaker;
   }

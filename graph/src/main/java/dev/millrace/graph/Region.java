@@ -1,14 +1,12 @@
 package dev.millrace.graph;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Op;
 import java.util.List;
 import java.util.Objects;
 
 /**
- * Where a value is computed: at the top of the graph, or within loops and branches. It follows from
- * the nodes it is computed from, by the rules of the ops that lead into loops and branches and out
- * of them; names and scopes play no part.
+ * The loops and branches in which a value is computed. It follows from the inputs, by the rules of
+ * the control-flow ops; names and scopes do not matter.
  *
  * @param kind what of the region around it this is a part of
  * @param frame the name of the loop; null for a branch
@@ -20,17 +18,17 @@ import java.util.Objects;
 public record Region(Kind kind, String frame, Output predicate, int side, Region outer, int depth) {
   /** The kinds of region. */
   public enum Kind {
-    /** All that is in no loop and no branch. */
+    /** Outside of all loops and branches. */
     TOP,
     /** A loop, its condition included. */
     LOOP,
-    /** What a loop computes once its condition has held. */
+    /** The body of a loop, after its condition was true. */
     ROUND,
     /** One side of a choice. */
     BRANCH
   }
 
-  /** No program nests so deep; a damaged graph may. */
+  /** Limit on nesting. No program reaches it, but a damaged graph may. */
   private static final int MAX_DEPTH = 10_000;
 
   /** The outermost region. */
@@ -138,7 +136,7 @@ public record Region(Kind kind, String frame, Output predicate, int side, Region
     return false;
   }
 
-  /** A loop is told by its name, a side by what chooses it, wherever their values come from. */
+  /** Compares loops by name, and branches by predicate and side. */
   @Override
   public boolean equals(Object o) {
     return o instanceof Region r

@@ -1,15 +1,17 @@
 package dev.millrace.graph;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Op;
+import dev.millrace.base.Preconditions;
+import dev.millrace.graph.name.DeviceSpec;
+import dev.millrace.graph.name.Names;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
 /**
- * Where in a graph new nodes go: a name prefix, a device, control inputs and colocation that every
- * node added through it gets. A scope is a value; the {@code with...} methods give a changed copy.
+ * The context for adding nodes to a graph: a name prefix, a device, control inputs and colocation.
+ * A scope is an immutable value; the {@code with...} methods return a changed copy.
  */
 public final class Scope {
   /** Chooses a device for a node about to be added, as {@code tf.device(function)} does. */
@@ -32,7 +34,7 @@ public final class Scope {
   /** The device that colocation brings along; empty if none. */
   private final String colocatedDevice;
 
-  /** What stands for a value where a node uses it. */
+  /** Replaces the values that nodes use. */
   private final UnaryOperator<Output> stand;
 
   private Scope(
@@ -58,7 +60,7 @@ public final class Scope {
 
   /** The outermost scope of a graph. */
   public static Scope of(Graph graph) {
-    Given.value(graph, "The graph of a scope");
+    Preconditions.value(graph, "The graph of a scope");
     return new Scope(
         graph, "", null, DeviceSpec.ANY, null, List.of(), List.of(), "", UnaryOperator.identity());
   }
@@ -80,7 +82,9 @@ public final class Scope {
         graph, p, null, device, deviceFunction, controls, colocated, colocatedDevice, stand);
   }
 
-  /** A scope whose nodes' names begin with exactly {@code prefix}, entered again or anew. */
+  /**
+   * A scope whose nodes' names begin with exactly {@code exactPrefix}, also if it was used before.
+   */
   public Scope reopened(String exactPrefix) {
     return new Scope(
         graph,
@@ -101,8 +105,8 @@ public final class Scope {
   }
 
   /**
-   * The next node is called after this scope itself: its prefix without the slash. So the result of
-   * several nodes bears the name under which they stand, as TensorFlow's train ops do.
+   * The next node gets the name of this scope: its prefix without the slash. TensorFlow names the
+   * result of a group of nodes, such as a train op, this way.
    */
   public Scope asNode() {
     return new Scope(
@@ -116,7 +120,7 @@ public final class Scope {
     return new Scope(graph, prefix, nodeName, d, f, controls, colocated, colocatedDevice, stand);
   }
 
-  /** Nodes ask for the device the function names, under what this scope has fixed before. */
+  /** Nodes request the device that the function returns, merged with what this scope has set. */
   public Scope withDevice(DeviceFunction function) {
     DeviceFunction outer = deviceFunction;
     DeviceFunction f =
@@ -133,7 +137,9 @@ public final class Scope {
   /** Nodes run only after these, in addition to those of the scopes around. */
   public Scope withControlInputs(List<Node> nodes) {
     List<Node> all = new ArrayList<>(controls);
-    Given.all(nodes, "control inputs").stream().filter(n -> !all.contains(n)).forEach(all::add);
+    Preconditions.all(nodes, "control inputs").stream()
+        .filter(n -> !all.contains(n))
+        .forEach(all::add);
     return new Scope(
         graph,
         prefix,
@@ -167,7 +173,7 @@ public final class Scope {
 
   /** Nodes are placed where {@code node} is; if that follows others, with those. */
   public Scope colocatedWith(Node node) {
-    List<String> groups = Given.value(node, "The node to be placed with").colocations();
+    List<String> groups = Preconditions.value(node, "The node to be placed with").colocations();
     return colocated(groups.isEmpty() ? List.of(node.name()) : groups, node.device());
   }
 
@@ -180,7 +186,7 @@ public final class Scope {
     return new Scope(graph, prefix, nodeName, device, deviceFunction, controls, with, on, stand);
   }
 
-  /** Nodes are placed on their own merits. */
+  /** Nodes are placed without colocation. */
   public Scope withoutColocation() {
     return colocated(List.of(), "");
   }
@@ -191,8 +197,8 @@ public final class Scope {
   }
 
   /**
-   * Nodes use {@code stand} of a value in place of the value itself: so loops and branches take in
-   * what comes from outside. It replaces that of the scopes around.
+   * Nodes use {@code stand} of a value instead of the value. Loops and branches capture outside
+   * values this way. Replaces the function of the enclosing scopes.
    */
   public Scope withStandIns(UnaryOperator<Output> stand) {
     return new Scope(
@@ -218,12 +224,12 @@ public final class Scope {
         this,
         graph
             .registry()
-            .get(Given.value(op, "The name of an op"), nodeName == null ? op : nodeName));
+            .get(Preconditions.value(op, "The name of an op"), nodeName == null ? op : nodeName));
   }
 
   /** Starts a node of this op. */
   public NodeBuilder node(Op op) {
-    return new NodeBuilder(this, Given.value(op, "The op of a node"));
+    return new NodeBuilder(this, Preconditions.value(op, "The op of a node"));
   }
 
   /** Adds a node whose inputs are single outputs and whose attributes follow from them. */

@@ -1,8 +1,6 @@
 package dev.millrace.graph;
 
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.OpRegistry;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import java.util.List;

@@ -1,5 +1,8 @@
 package dev.millrace.interop;
 
+import dev.millrace.base.ProcessEnvironment;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.TestSettings;
 import java.nio.file.Path;
 
 /** Where things too large to make anew for every build are kept, outside the source tree. */
@@ -8,15 +11,8 @@ final class Caches {
 
   /** The cache folder of the user: {@code millrace.cache} if set, else the platform's custom. */
   static Path folder() {
-    String set = System.getProperty("millrace.cache");
-    if (set != null) {
-      return Path.of(set);
-    }
-    String xdg = System.getenv("XDG_CACHE_HOME");
-    Path base =
-        xdg == null || xdg.isBlank()
-            ? Path.of(System.getProperty("user.home"), ".cache")
-            : Path.of(xdg);
-    return base.resolve("millrace");
+    return Config.ofProcess()
+        .find(TestSettings.CACHE)
+        .orElseGet(() -> ProcessEnvironment.cacheFolder().resolve("millrace"));
   }
 }

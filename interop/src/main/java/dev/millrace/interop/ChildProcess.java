@@ -2,6 +2,8 @@ package dev.millrace.interop;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.ProcessEnvironment;
+import dev.millrace.base.Timers;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
@@ -20,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
@@ -67,7 +68,7 @@ public final class ChildProcess implements AutoCloseable {
 
   private static List<String> java(List<String> options, Class<?> main, List<String> arguments) {
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(ProcessEnvironment.java().toString());
     command.addAll(
         List.of(
             "--add-modules",
@@ -108,7 +109,7 @@ public final class ChildProcess implements AutoCloseable {
         ? Arrays.stream(loader.getURLs())
             .map(URL::getPath)
             .collect(Collectors.joining(File.pathSeparator))
-        : System.getProperty("java.class.path");
+        : ProcessEnvironment.classPath();
   }
 
   /** For the child: answers its parent with one line. */
@@ -133,7 +134,7 @@ public final class ChildProcess implements AutoCloseable {
   public String receive(Duration deadline) {
     Optional<String> reply;
     try {
-      reply = replies.poll(deadline.toMillis(), TimeUnit.MILLISECONDS);
+      reply = Timers.system().poll(replies, deadline.toNanos());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new MillraceException(Code.CANCELLED, "Interrupted while waiting for " + name, e);

@@ -1,8 +1,8 @@
 package dev.millrace.interop;
 
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.ServerDef;

@@ -51,7 +51,7 @@ final class NativeSession implements AutoCloseable {
     this.handle = handle;
   }
 
-  static NativeSession open(NativeGraph graph, SessionOptions options) {
+  static NativeSession open(NativeGraph graph, TensorFlowSessionOptions options) {
     MemorySegment o = TensorFlowLibrary.get(() -> (MemorySegment) NEW_OPTIONS.invokeExact());
     try (Arena arena = Arena.ofConfined();
         Status status = new Status()) {

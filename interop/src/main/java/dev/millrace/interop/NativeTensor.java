@@ -5,6 +5,7 @@ import static dev.millrace.interop.TensorFlowLibrary.LONG;
 import static dev.millrace.interop.TensorFlowLibrary.POINTER;
 
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.Arena;
@@ -123,8 +124,8 @@ final class NativeTensor implements AutoCloseable {
   }
 
   private static NativeTensor ofPlain(Tensor tensor) {
-    tensor.retain();
-    return make(tensor.dtype(), tensor.shape(), tensor.data(), tensor::release);
+    Tensor held = Refs.retain(tensor);
+    return make(held.dtype(), held.shape(), held.data(), () -> Refs.release(held));
   }
 
   private static NativeTensor ofStrings(Tensor tensor) {

@@ -2,6 +2,9 @@ package dev.millrace.interop;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.TestSettings;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.FileChannel;
@@ -13,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -134,9 +138,9 @@ public final class PythonTensorFlow {
   }
 
   private static String locate() throws IOException {
-    String named = System.getProperty("millrace.python");
-    if (named != null) {
-      return named;
+    Optional<String> named = Config.ofProcess().find(TestSettings.PYTHON);
+    if (named.isPresent()) {
+      return named.get();
     }
     Path cache = Files.createDirectories(Caches.folder());
     Path environment = cache.resolve("python-tensorflow");
@@ -200,7 +204,7 @@ public final class PythonTensorFlow {
   /** Waits for the process; it does not outlive the wait, however that ends. */
   private static boolean ended(Process process, Duration deadline) throws InterruptedException {
     try {
-      return process.waitFor(deadline.toMillis(), TimeUnit.MILLISECONDS);
+      return Timers.system().join(process, TimeUnit.MILLISECONDS.toNanos(deadline.toMillis()));
     } finally {
       process.destroyForcibly();
     }

@@ -31,22 +31,22 @@ public final class RealTensorFlow implements AutoCloseable {
       TensorFlowLibrary.function("TF_GetRegisteredKernelsForOp", POINTER, POINTER, POINTER);
 
   private final NativeGraph graph;
-  private final SessionOptions options;
+  private final TensorFlowSessionOptions options;
   private NativeSession session;
   private int gradients;
 
-  private RealTensorFlow(NativeGraph graph, SessionOptions options) {
+  private RealTensorFlow(NativeGraph graph, TensorFlowSessionOptions options) {
     this.graph = graph;
     this.options = options;
   }
 
   /** Imports a graph into the runtime of this process. */
   public static RealTensorFlow of(GraphDef graph) {
-    return of(graph, SessionOptions.local());
+    return of(graph, TensorFlowSessionOptions.local());
   }
 
   /** Imports a graph; the session is opened with these options at the first step. */
-  public static RealTensorFlow of(GraphDef graph, SessionOptions options) {
+  public static RealTensorFlow of(GraphDef graph, TensorFlowSessionOptions options) {
     return new RealTensorFlow(NativeGraph.ofGraphDef(graph.toByteArray()), options);
   }
 

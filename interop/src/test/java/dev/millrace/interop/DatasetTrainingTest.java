@@ -23,6 +23,7 @@ class DatasetTrainingTest {
   @TempDir Path folder;
 
   /** Order and values of the elements are TensorFlow's, so the losses are. */
+  // README claim: tf-data
   @Test
   void aWorkerFeedsItselfFromItsDataset() {
     LoopbackCluster cluster = LoopbackCluster.psAndWorkers(1, 1);

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.ClusterSession;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -45,7 +45,7 @@ class KilledWorkerTest {
                 StandardOps.registry());
         TensorFlowServer worker = TensorFlowServer.start(cluster, "worker", 0)) {
       RealTensorFlow client =
-          RealTensorFlow.of(GraphCodec.encode(graph), SessionOptions.at(worker.target()));
+          RealTensorFlow.of(GraphCodec.encode(graph), TensorFlowSessionOptions.at(worker.target()));
       // TensorFlow's client may notice late or never that its master is gone.
       Thread.ofPlatform()
           .daemon()

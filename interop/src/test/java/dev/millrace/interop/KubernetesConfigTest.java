@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.millrace.cli.k8s.JobSettings;
 import dev.millrace.cli.k8s.Manifests;
-import dev.millrace.cluster.TaskId;
-import dev.millrace.cluster.TfConfig;
+import dev.millrace.cluster.spec.TaskId;
+import dev.millrace.cluster.spec.TfConfig;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

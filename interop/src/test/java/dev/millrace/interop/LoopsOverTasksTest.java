@@ -3,9 +3,9 @@ package dev.millrace.interop;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.millrace.cluster.ClusterSession;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -87,7 +87,7 @@ class LoopsOverTasksTest {
     Output y = graph(graph, here);
     if (tensorFlow) {
       try (RealTensorFlow session =
-          RealTensorFlow.of(GraphCodec.encode(graph), SessionOptions.at(target))) {
+          RealTensorFlow.of(GraphCodec.encode(graph), TensorFlowSessionOptions.at(target))) {
         Map<String, Tensor> feeds = Map.of("x:0", Tensor.scalar(x), "n:0", Tensor.scalar(n));
         return session.run(feeds, List.of(y.name()), List.of()).getFirst().floatValue();
       }

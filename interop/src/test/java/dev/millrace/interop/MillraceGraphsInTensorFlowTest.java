@@ -77,6 +77,7 @@ class MillraceGraphsInTensorFlowTest {
   /** A graph ready to be run anywhere. */
   private record Exported(TrainingGraph graph, String init, String loss, String train) {}
 
+  // README claim: tf-files
   @ParameterizedTest
   @MethodSource("graphs")
   void lossesAgreeStepByStep(Built built) {

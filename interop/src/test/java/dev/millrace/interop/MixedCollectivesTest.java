@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import dev.millrace.cluster.ClusterSession;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -217,7 +217,7 @@ class MixedCollectivesTest {
   private static Void workInTensorFlow(Program p, String target, ConfigProto config) {
     try (RealTensorFlow session =
         RealTensorFlow.of(
-            GraphCodec.encode(p.graph), SessionOptions.at(target).withConfig(config))) {
+            GraphCodec.encode(p.graph), TensorFlowSessionOptions.at(target).withConfig(config))) {
       for (int step = 0; step < STEPS; step++) {
         check(
             FOREIGN,

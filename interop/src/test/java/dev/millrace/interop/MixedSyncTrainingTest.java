@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.ClusterSession;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -56,11 +56,13 @@ class MixedSyncTrainingTest {
 
   @TempDir Path folder;
 
+  // README claim: tf-training
   @Test
   void millraceIsTheChiefOfATensorFlowWorker() throws Exception {
     trainOnMillrace(0);
   }
 
+  // README claim: tf-training
   @Test
   void tensorFlowIsTheChiefOfAMillraceWorker() throws Exception {
     trainOnMillrace(1);

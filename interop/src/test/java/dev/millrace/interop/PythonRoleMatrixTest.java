@@ -118,6 +118,7 @@ class PythonRoleMatrixTest {
     return python.receive(DEADLINE);
   }
 
+  // README claim: tf-roles
   @ParameterizedTest(name = "client x master x worker x ps = {0} (bits set: Python's TensorFlow)")
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
   void everyCombinationTrainsToTheSameLosses(int roles) {

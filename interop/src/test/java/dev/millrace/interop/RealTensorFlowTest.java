@@ -158,7 +158,8 @@ class RealTensorFlowTest {
   void aStepThatWaitsForEverEndsAtItsDeadline() {
     graph.add("q", "FIFOQueueV2", Map.of("component_types", List.of(DType.FLOAT)));
     graph.add("take", "QueueDequeueV2", Map.of("component_types", List.of(DType.FLOAT)), "q");
-    SessionOptions options = SessionOptions.local().withStepTimeout(Duration.ofMillis(50));
+    TensorFlowSessionOptions options =
+        TensorFlowSessionOptions.local().withStepTimeout(Duration.ofMillis(50));
     try (RealTensorFlow tf = RealTensorFlow.of(graph.build(), options)) {
       MillraceException e =
           assertThrows(MillraceException.class, () -> tf.run(Map.of(), List.of("take"), List.of()));
@@ -171,7 +172,7 @@ class RealTensorFlowTest {
     graph.placeholder("x", DType.FLOAT, Shape.scalar());
     graph.add("y", "Square", Map.of(), "x");
     try (RealTensorFlow tf =
-            RealTensorFlow.of(graph.build(), SessionOptions.local().withThreads(1));
+            RealTensorFlow.of(graph.build(), TensorFlowSessionOptions.local().withThreads(1));
         PreparedStep step = tf.prepare(List.of("x"), List.of("y"), List.of())) {
       assertEquals(9f, step.bind(List.of(Tensor.scalar(3f))).fetch().getFirst().floatValue());
       assertEquals(25f, step.bind(List.of(Tensor.scalar(5f))).fetch().getFirst().floatValue());

@@ -2,9 +2,9 @@ package dev.millrace.interop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Output;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.GraphDef;
@@ -61,7 +61,7 @@ class RoleMatrixTest {
         return m.lossesAt(target);
       }
       try (RealTensorFlow session =
-          RealTensorFlow.of(GraphCodec.encode(m.graph()), SessionOptions.at(target))) {
+          RealTensorFlow.of(GraphCodec.encode(m.graph()), TensorFlowSessionOptions.at(target))) {
         return losses(m, session);
       }
     }
@@ -77,6 +77,7 @@ class RoleMatrixTest {
     }
   }
 
+  // README claim: tf-roles
   @ParameterizedTest(name = "client x master x worker x ps = {0} (bits set: TensorFlow)")
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
   void everyCombinationTrainsToTheSameLosses(int roles) throws Exception {
@@ -97,7 +98,7 @@ class RoleMatrixTest {
         graph.add("b", "Neg", Map.of(), "a");
         for (MillraceServer master : List.of(one, two)) {
           try (RealTensorFlow session =
-              RealTensorFlow.of(graph.build(), SessionOptions.at(master.target()))) {
+              RealTensorFlow.of(graph.build(), TensorFlowSessionOptions.at(master.target()))) {
             Tensor r =
                 session
                     .run(Map.of("x:0", Tensor.vector(2f, 3f)), List.of("b:0"), List.of())

@@ -39,7 +39,7 @@ class SliceTableTest {
     if (type == DType.STRING) {
       return Tensor.vector("", "a", "\0b", "longer than the short form", "\u00e4", "f");
     }
-    Tensor t = Tensor.allocateCounted(type, Shape.of(2, 3)).guarded();
+    Tensor t = Tensor.allocate(type, Shape.of(2, 3));
     for (int i = 0; i < 6; i++) {
       if (type == DType.COMPLEX64 || type == DType.COMPLEX128) {
         t.data().asSlice(i * type.bytes(), type.bytes()).fill((byte) (i + 1));
@@ -65,7 +65,7 @@ class SliceTableTest {
       g.add("restore_" + name, "Restore", Map.of("dt", type), "file", "name_" + name);
     }
     // Enough for several blocks of the table.
-    Tensor large = Tensor.allocateCounted(DType.FLOAT, Shape.of(300_000)).guarded();
+    Tensor large = Tensor.allocate(DType.FLOAT, Shape.of(300_000));
     for (int i = 0; i < 300_000; i++) {
       large.setDouble(i, i * 0.5);
     }

@@ -60,7 +60,7 @@ class TensorFlowServerTest {
   }
 
   private static RealTensorFlow at(TensorFlowServer server) {
-    return RealTensorFlow.of(counter(), SessionOptions.at(server.target()));
+    return RealTensorFlow.of(counter(), TensorFlowSessionOptions.at(server.target()));
   }
 
   /** A counter on the ps that is counted up by a value on the worker. */

@@ -20,7 +20,7 @@ import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.PartitionedVariable;
-import dev.millrace.train.variable.Partitioner;
+import dev.millrace.train.variable.VariablePartitioner;
 import dev.millrace.train.variable.VariableScope;
 import dev.millrace.train.variable.Variables;
 import java.nio.file.Path;
@@ -53,7 +53,7 @@ class TrainingFilesTest {
               DType.FLOAT,
               Shape.of(7, 2),
               Initializers.constant(.5),
-              Partitioner.fixedSize(parts, 0));
+              VariablePartitioner.fixedSize(parts, 0));
       w = v.variable("w", Shape.scalar(), Initializers.constant(1.25));
       x = Placeholder.of(scope.withName("x"), DType.FLOAT, Shape.of(-1));
       Output all = Reduction.sumAll(scope, p.read(scope));
@@ -61,6 +61,7 @@ class TrainingFilesTest {
     }
   }
 
+  // README claim: tf-files
   @Test
   void bothSidesReadWhatTheOtherWrote() {
     Model m = new Model(3);

@@ -1,10 +1,11 @@
 package dev.millrace.ops;
 
+import dev.millrace.graph.Fusion;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.op.Fusion;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.OpFamily;
-import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.OpFamily;
+import dev.millrace.graph.OpRegistry;
+import dev.millrace.graph.library.OpLibraries;
 import dev.millrace.ops.accumulator.AccumulatorOps;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.collective.CollectiveOps;
@@ -30,7 +31,12 @@ import java.util.AbstractList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The registry of all ops that come with Millrace. */
+/**
+ * The registry of all ops that come with Millrace, and of those of {@link
+ * dev.millrace.graph.library.OpLibrary} services beside it.
+ *
+ * <p>Threading: any thread.
+ */
 public final class StandardOps {
   static {
     VectorModule.require();
@@ -100,10 +106,16 @@ public final class StandardOps {
               """,
               () -> TextOps.ALL));
 
-  private static final OpRegistry REGISTRY =
+  private static final OpRegistry BUILT_IN =
       OpRegistry.of(COMMON).withFamilies(ON_DEMAND).withFusions(FUSIONS);
 
-  /** Every op, ordered by name; those that are loaded on demand are by looking at it. */
+  /**
+   * Those and the libraries; null until asked for. A library that fails must fail each time with
+   * its own message, so this is no static initializer. Guarded by the class.
+   */
+  private static OpRegistry registry;
+
+  /** Every op of Millrace, ordered by name; reading the list loads the families on demand. */
   public static final List<Op> ALL =
       new AbstractList<>() {
         @Override
@@ -118,18 +130,29 @@ public final class StandardOps {
       };
 
   private static final class Everything {
-    static final List<Op> OPS = List.copyOf(REGISTRY.all());
+    static final List<Op> OPS = List.copyOf(BUILT_IN.all());
   }
 
   private StandardOps() {}
 
-  /** All ops there are, TensorFlow's names and meanings. */
-  public static OpRegistry registry() {
-    return REGISTRY;
+  /**
+   * Millrace's ops, with TensorFlow's names and meanings, and those of all libraries on the class
+   * path that Millrace itself was loaded from. The same registry on every call.
+   */
+  public static synchronized OpRegistry registry() {
+    if (registry == null) {
+      registry = registry(StandardOps.class.getClassLoader());
+    }
+    return registry;
+  }
+
+  /** Millrace's ops and those of all libraries that {@code loader} sees, looked up anew. */
+  public static OpRegistry registry(ClassLoader loader) {
+    return OpLibraries.addTo(BUILT_IN, loader);
   }
 
   /** An empty graph of standard ops. */
   public static Graph newGraph() {
-    return new Graph(REGISTRY);
+    return new Graph(registry());
   }
 }

@@ -3,7 +3,7 @@ package dev.millrace.ops;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.ops.lookup.LookupOps;
 import dev.millrace.ops.matrix.MatrixOps;
 import dev.millrace.ops.random.StatelessRandomV2;

@@ -8,11 +8,11 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.gradient.Grad;
 import dev.millrace.graph.gradient.Gradients;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Placeholder;

@@ -3,16 +3,17 @@ package dev.millrace.ops;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Eager;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Eager;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Rendezvous;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.ops.array.Const;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -126,7 +127,7 @@ public final class TinySession {
         Tensor[] values = new Tensor[fetches.size()];
         for (int i = 0; i < values.length; i++) {
           Run r = of(fetches.get(i).node());
-          values[i] = r.value(fetches.get(i).index()).copyCounted().guarded();
+          values[i] = r.value(fetches.get(i).index()).copy();
         }
         return values;
       } finally {
@@ -191,10 +192,10 @@ public final class TinySession {
     }
 
     void release() {
-      held.forEach(Tensor::release);
+      held.forEach(Refs::release);
       for (Object o : outputs) {
         if (o instanceof Tensor t) {
-          t.release();
+          Refs.release(t);
         }
       }
     }
@@ -235,7 +236,7 @@ public final class TinySession {
       if (outputs[i] != null) {
         throw new AssertionError(node + " sets output " + i + " twice");
       }
-      outputs[i] = value;
+      outputs[i] = Refs.counted(value);
     }
 
     @Override
@@ -246,7 +247,7 @@ public final class TinySession {
     @Override
     public void forward(int i, int j) {
       Object o = raw(j);
-      outputs[i] = o instanceof Tensor t ? t.retain() : o;
+      outputs[i] = o instanceof Tensor t ? Refs.retain(t) : o;
     }
 
     @Override

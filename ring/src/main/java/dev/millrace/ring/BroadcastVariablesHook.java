@@ -3,8 +3,8 @@ package dev.millrace.ring;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
 import dev.millrace.runtime.Session;
-import dev.millrace.train.session.Coordinator;
-import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionRunHook;
 
 /**
  * Gives all ranks the variables of one of them whenever a session was made, initialised or

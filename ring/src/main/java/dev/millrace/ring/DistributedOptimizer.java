@@ -6,7 +6,7 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.train.optimizer.GradientAndVariable;
-import dev.millrace.train.optimizer.Optimizer;
+import dev.millrace.train.optimizer.Minimizer;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
 import java.util.List;
@@ -22,21 +22,24 @@ import java.util.List;
  * <p>The learning rate is the wrapped optimizer's own; for larger joint batches see {@link
  * LearningRateScaling}.
  */
-public final class DistributedOptimizer {
+public final class DistributedOptimizer implements Minimizer {
   private final Ring ring;
-  private final Optimizer optimizer;
+  private final Minimizer optimizer;
   private final Compression compression;
   private final PassAccumulator passes;
   private final boolean overlap;
 
+  /** The sums that {@link #applyGradients} resets; set by {@link #computeGradients}. */
+  private PassAccumulator.Accumulated sums;
+
   /** Wraps {@code optimizer}. */
-  public DistributedOptimizer(Ring ring, Optimizer optimizer) {
+  public DistributedOptimizer(Ring ring, Minimizer optimizer) {
     this(ring, optimizer, Compression.NONE, null, true);
   }
 
   private DistributedOptimizer(
       Ring ring,
-      Optimizer optimizer,
+      Minimizer optimizer,
       Compression compression,
       PassAccumulator passes,
       boolean overlap) {
@@ -72,33 +75,54 @@ public final class DistributedOptimizer {
     return new DistributedOptimizer(ring, optimizer, compression, passes, false);
   }
 
-  /** Adds all that one step needs; without {@code globalStep} (null) none is counted. */
+  /**
+   * Adds all that one step needs; without {@code globalStep} (null) none is counted. Gradients are
+   * reduced in one sequence, as every step computes all of them.
+   */
+  @Override
   public Node minimize(Scope scope, Output loss, GraphVariable globalStep) {
     List<GradientAndVariable> own =
         optimizer.computeGradients(scope, loss, Variables.trainable(scope.graph()));
-    if (passes == null) {
-      return optimizer.applyGradients(scope, exchange(scope).average(own), globalStep);
-    }
-    Scope s = scope.withSubScope("DistributedOptimizer");
-    PassAccumulator.Accumulated sums = passes.add(s, own);
-    Node train = optimizer.applyGradients(scope, exchange(scope).average(sums.pairs()), globalStep);
-    return passes.resetAfter(s, train, sums);
+    return applyGradients(scope, exchange(scope).average(accumulated(scope, own)), globalStep);
   }
 
-  /** Adds the gradients of {@code loss} by each variable, averaged over all ranks. */
+  /**
+   * Adds the gradients of {@code loss} by each variable, averaged over all ranks. Each is reduced
+   * on its own, since a step may fetch only some of them. With several backward passes per step
+   * they exist only in the last pass of each step; fetching them in another one fails.
+   */
+  @Override
   public List<GradientAndVariable> computeGradients(
       Scope scope, Output loss, List<GraphVariable> variables) {
-    if (passes != null) {
-      throw MillraceException.failedPrecondition(
-          "With several backward passes per step use minimize: not every run yields gradients.");
-    }
-    return exchange(scope).averageOneByOne(optimizer.computeGradients(scope, loss, variables));
+    List<GradientAndVariable> own = optimizer.computeGradients(scope, loss, variables);
+    return exchange(scope).averageOneByOne(accumulated(scope, own));
   }
 
-  /** Adds the updates, as the wrapped optimizer does. */
+  /**
+   * Adds the updates, as the wrapped optimizer does. With several backward passes per step the
+   * pairs must come from {@link #computeGradients} of this object.
+   */
+  @Override
   public Node applyGradients(
       Scope scope, List<GradientAndVariable> pairs, GraphVariable globalStep) {
-    return optimizer.applyGradients(scope, pairs, globalStep);
+    if (passes != null && sums == null) {
+      throw MillraceException.failedPrecondition(
+          "With several backward passes per step the gradients to apply must come from"
+              + " computeGradients of the same DistributedOptimizer.");
+    }
+    Node train = optimizer.applyGradients(scope, pairs, globalStep);
+    if (passes == null) {
+      return train;
+    }
+    return passes.resetAfter(scope.withSubScope("DistributedOptimizer"), train, sums);
+  }
+
+  private List<GradientAndVariable> accumulated(Scope scope, List<GradientAndVariable> own) {
+    if (passes == null) {
+      return own;
+    }
+    sums = passes.add(scope.withSubScope("DistributedOptimizer"), own);
+    return sums.pairs();
   }
 
   private GradientExchange exchange(Scope scope) {

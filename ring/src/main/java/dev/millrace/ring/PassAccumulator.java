@@ -11,8 +11,8 @@ import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.ops.math.Comparisons;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
-import dev.millrace.train.GraphKeys;
-import dev.millrace.train.Group;
+import dev.millrace.train.graph.GraphKeys;
+import dev.millrace.train.graph.GroupNodes;
 import dev.millrace.train.optimizer.GradientAndVariable;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
@@ -35,6 +35,8 @@ final class PassAccumulator {
   }
 
   /**
+   * The sums of the gradients of several backward passes.
+   *
    * @param pairs the sums, dead in all passes but the last
    * @param sums the variables that hold them
    */
@@ -103,6 +105,6 @@ final class PassAccumulator {
       Output dims = Const.dims(after, sum.shape());
       resets.add(sum.assign(after, after.node("Fill").input(dims).input(zeros).add().output()));
     }
-    return Group.of(scope, "train", resets);
+    return GroupNodes.of(scope, "train", resets);
   }
 }

@@ -4,15 +4,15 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.reduce.ReduceOp;
+import dev.millrace.graph.AsyncKernel;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.OpRegistry;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.AsyncKernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.OpRegistry;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -246,7 +246,7 @@ public final class RingOps {
       if (failure != null) {
         context.fail(MillraceException.of(failure));
       } else {
-        context.output(0, result.reshaped(result.shape()));
+        context.output(0, result);
         result.close();
       }
       done.run();

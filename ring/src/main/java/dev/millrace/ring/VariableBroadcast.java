@@ -2,7 +2,7 @@ package dev.millrace.ring;
 
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
-import dev.millrace.train.Group;
+import dev.millrace.train.graph.GroupNodes;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
 import java.util.ArrayList;
@@ -30,6 +30,6 @@ public final class VariableBroadcast {
       Scope named = at.withName("HorovodBroadcast_" + v.name().replaceAll("[^A-Za-z0-9]", "_"));
       assigned.add(v.assign(at, RingOps.broadcast(named, v.read(), root)));
     }
-    return Group.in(s, assigned);
+    return GroupNodes.in(s, assigned);
   }
 }

@@ -8,6 +8,7 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.gradient.Grad;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.math.Arithmetic;
@@ -19,7 +20,10 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.layers.Embedding;
 import dev.millrace.train.optimizer.Adam;
+import dev.millrace.train.optimizer.Clipping;
+import dev.millrace.train.optimizer.GradientAndVariable;
 import dev.millrace.train.optimizer.GradientDescent;
+import dev.millrace.train.optimizer.Minimizer;
 import dev.millrace.train.optimizer.Momentum;
 import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.variable.GraphVariable;
@@ -94,13 +98,35 @@ class DistributedOptimizerTest {
     return all.getFirst();
   }
 
+  // README claim: run-ring
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4})
   void lossesAreThoseOfOneProcessWithTheWholeBatch(int ranks) {
     List<Supplier<Optimizer>> optimizers =
-        List.of(() -> new GradientDescent(.5f), () -> new Momentum(.1f, .9f), () -> new Adam(.01f));
+        List.of(
+            () -> new GradientDescent(.5f),
+            () -> new Momentum(.1f, .9f),
+            () -> new Adam(.01f),
+            Halving::new);
     for (Supplier<Optimizer> o : optimizers) {
       assertArrayEquals(alone(o.get()), together(ranks, o, d -> d), 1e-5);
+    }
+  }
+
+  /** An optimizer written outside {@code train}: steps along half the gradient. */
+  private static final class Halving extends Optimizer {
+    Halving() {
+      super("Halving");
+    }
+
+    @Override
+    protected Node applyDense(Scope scope, GraphVariable v, Output gradient) {
+      return v.assignSub(scope, Arithmetic.scaled(scope, gradient, .5));
+    }
+
+    @Override
+    protected Node applySparse(Scope scope, GraphVariable v, Grad.Rows rows) {
+      return v.scatterAdd(scope, rows.indices(), Arithmetic.scaled(scope, rows.values(), -.5));
     }
   }
 
@@ -156,6 +182,49 @@ class DistributedOptimizerTest {
             });
     assertArrayEquals(exact, all.getFirst(), 1e-5);
     assertArrayEquals(exact, all.getLast(), 1e-5);
+  }
+
+  /** The two halves of minimize, with a third thing done to the gradients between them. */
+  private static Node clipped(Minimizer m, TinyModel model, GraphVariable count) {
+    List<GradientAndVariable> pairs =
+        m.computeGradients(model.scope(), model.loss(), Variables.trainable(model.scope().graph()));
+    return m.applyGradients(
+        model.scope(), Clipping.byGlobalNorm(model.scope(), pairs, 1e6f), count);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3})
+  void computingAndApplyingApartEqualsMinimize(int passes) {
+    List<double[]> all =
+        Ranks.run(
+            2,
+            ring -> {
+              double[] ends = new double[2];
+              for (int way = 0; way < ends.length; way++) {
+                TinyModel m = TinyModel.in(RingOps.newGraph(ring), 5);
+                GraphVariable count = GlobalStep.of(VariableScope.of(m.scope()));
+                DistributedOptimizer optimizer =
+                    new DistributedOptimizer(ring, new Momentum(.1f, .9f))
+                        .withBackwardPassesPerStep(passes, true);
+                Node train =
+                    way == 0
+                        ? optimizer.minimize(m.scope(), m.loss(), count)
+                        : clipped(optimizer, m, count);
+                Node first = Variables.initializer(m.scope());
+                List<GraphVariable> locals = Variables.local(m.scope().graph());
+                Node local = Variables.initializer(m.scope(), "init_local", locals);
+                try (Session session = new LocalSession(m.scope().graph())) {
+                  session.run(first, local);
+                  for (int run = 0; run < 2 * passes; run++) {
+                    int from = 6 * ring.rank() + 2 * (run % passes);
+                    ends[way] = step(session, m, train, run / passes, from, from + 2);
+                  }
+                  assertEquals(2, session.fetch(count.read()).longValue());
+                }
+              }
+              return ends;
+            });
+    all.forEach(ends -> assertEquals(ends[0], ends[1], 1e-6));
   }
 
   @Test

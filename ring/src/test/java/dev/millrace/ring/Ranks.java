@@ -2,8 +2,8 @@ package dev.millrace.ring;
 
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.Settings;
-import dev.millrace.collective.member.Place;
-import dev.millrace.collective.member.Terms;
+import dev.millrace.collective.member.RankConfig;
+import dev.millrace.collective.member.Timeouts;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 /** Ranks that are threads of the test but join and talk as processes do. */
 final class Ranks {
   /** Patient enough for a busy machine. */
-  private static final Terms TERMS =
-      new Terms(Duration.ofSeconds(30), Duration.ofSeconds(20), Duration.ofSeconds(5));
+  private static final Timeouts TERMS =
+      new Timeouts(Duration.ofSeconds(30), Duration.ofSeconds(20), Duration.ofSeconds(5));
 
   /** What one rank does. */
   interface Body<T> {
@@ -28,7 +28,7 @@ final class Ranks {
 
   /** How rank {@code r} joins {@code job}. */
   static Settings settings(int r, int size, String job) {
-    Place place = new Place(r, size, null, null, null, "127.0.0.1", job, r == 0);
+    RankConfig place = new RankConfig(r, size, null, null, null, "127.0.0.1", job, r == 0);
     return Settings.of(place).withTerms(TERMS);
   }
 

@@ -12,10 +12,10 @@ import dev.millrace.graph.Node;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
+import dev.millrace.train.hook.SessionFactory;
 import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.SessionFactory;
 import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.VariableScope;
@@ -117,6 +117,7 @@ class RingSettingsTest {
   }
 
   /** A rank is killed: the other fails at once, by name, and makes no new session. */
+  // README claim: hang-ring
   @Test
   void lostRankEndsTraining() throws Exception {
     String job = "test-" + UUID.randomUUID();

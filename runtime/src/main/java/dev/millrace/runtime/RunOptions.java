@@ -4,16 +4,20 @@ import dev.millrace.runtime.exec.StepTrace;
 import java.time.Duration;
 
 /**
- * How one run is to be done. {@code timeout} null or zero means as long as it takes; {@code trace}
- * null means no record of what ran when.
+ * How one run is to be done.
  *
+ * @param timeout how long the run may take; null for the session's own limit, zero for no limit
+ * @param trace records what ran when; null for no record
  * @param collectiveKey names the steps that share collective ops, the same in all tasks that run
  *     them; 0 to have it follow from the graph
  */
 public record RunOptions(Duration timeout, StepTrace trace, long collectiveKey) {
   public static final RunOptions DEFAULT = new RunOptions(null, null, 0);
 
-  /** Ends the run with DEADLINE_EXCEEDED when it takes longer than this. */
+  /**
+   * Ends the run with DEADLINE_EXCEEDED when it takes longer than this; zero for no limit, null for
+   * the session's own.
+   */
   public RunOptions withTimeout(Duration t) {
     return new RunOptions(t, trace, collectiveKey);
   }
@@ -28,8 +32,11 @@ public record RunOptions(Duration timeout, StepTrace trace, long collectiveKey) 
     return new RunOptions(timeout, trace, key);
   }
 
-  /** Whether the step may take only so long. */
-  public boolean hasTimeout() {
-    return timeout != null && !timeout.isZero();
+  /**
+   * Lets the run take any time. For steps that wait by their nature, such as those of a queue
+   * runner.
+   */
+  public RunOptions withoutTimeout() {
+    return withTimeout(Duration.ZERO);
   }
 }

@@ -1,6 +1,6 @@
 package dev.millrace.runtime;
 
-import dev.millrace.graph.Given;
+import dev.millrace.base.Preconditions;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.tensor.Tensor;
@@ -28,7 +28,7 @@ public interface Session extends AutoCloseable {
     return run(feeds, fetches, targets, RunOptions.DEFAULT);
   }
 
-  /** Likewise, with options. */
+  /** Runs a step with options. */
   List<Tensor> run(
       Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets, RunOptions options);
 
@@ -39,7 +39,8 @@ public interface Session extends AutoCloseable {
 
   /** The value of one output under these feeds. */
   default Tensor fetch(Output output, Map<Output, Tensor> feeds) {
-    return run(feeds, List.of(Given.value(output, "The output to fetch")), List.of()).getFirst();
+    return run(feeds, List.of(Preconditions.value(output, "The output to fetch")), List.of())
+        .getFirst();
   }
 
   /** Runs nodes for their effect. */

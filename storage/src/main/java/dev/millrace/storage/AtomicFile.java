@@ -14,15 +14,17 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.zip.CRC32C;
 
 /**
- * A file being written that takes its name only when it is complete and on disk: whoever looks sees
- * the old file or the new one, also after a crash. Closed before {@link #publish}, it leaves
- * nothing behind.
+ * Writes a file that gets its final name only when it is complete and on disk. Readers see the old
+ * file or the new one, also after a crash. If closed before {@link #publish}, it leaves no file
+ * behind.
+ *
+ * <p>Threading: one thread at a time.
  */
 public final class AtomicFile implements AutoCloseable {
-  /** Size of the buffer that gathers writes. */
+  /** Size of the write buffer. */
   private static final int GATHER_BYTES = 256 << 10;
 
-  /** Size of the pieces in which immutable memory is written, without a copy. */
+  /** Size of the chunks in which immutable memory is written without a copy. */
   private static final int CHUNK_BYTES = 1 << 20;
 
   private final Path target;
@@ -32,8 +34,8 @@ public final class AtomicFile implements AutoCloseable {
   private long position;
   private boolean published;
 
-  /** Starts a file that will be {@code target}; the directory must exist. */
-  AtomicFile(Path target) {
+  /** Starts a temporary file for {@code target}, whose directory must exist. */
+  public AtomicFile(Path target) {
     this.target = target;
     String random = Long.toHexString(ThreadLocalRandom.current().nextLong());
     this.temporary = target.resolveSibling(target.getFileName() + ".tempstate" + random);
@@ -45,7 +47,7 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** Writes a whole file in one go: when this returns, it is on disk under its name. */
+  /** Writes a whole file. When this returns, the file is on disk under its name. */
   public static void write(Path target, byte[] contents) {
     try (AtomicFile file = new AtomicFile(target)) {
       file.write(ByteBuffer.wrap(contents));
@@ -56,12 +58,12 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   /** Bytes written so far. */
-  long position() {
+  public long position() {
     return position;
   }
 
   /** Appends what remains of {@code bytes}. */
-  void write(ByteBuffer bytes) {
+  public void write(ByteBuffer bytes) {
     position += bytes.remaining();
     while (bytes.remaining() > gathered.remaining()) {
       int n = gathered.remaining();
@@ -73,10 +75,10 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   /**
-   * Appends all of {@code memory}, of any size. Continues {@code crc} over the bytes written, even
-   * if the memory changes meanwhile.
+   * Appends all of {@code memory}. Updates {@code crc} with the bytes that were written, even if
+   * the memory changes concurrently.
    */
-  void write(MemorySegment memory, CRC32C crc) {
+  public void write(MemorySegment memory, CRC32C crc) {
     for (long at = 0; at < memory.byteSize(); ) {
       if (!gathered.hasRemaining()) {
         drain();
@@ -84,21 +86,22 @@ public final class AtomicFile implements AutoCloseable {
       int start = gathered.position();
       int n = (int) Math.min(gathered.remaining(), memory.byteSize() - at);
       gathered.put(memory.asSlice(at, n).asByteBuffer());
-      // Checksum of the copy: the memory itself may have changed by now.
+      // Computes the checksum of the copy: the memory itself may have changed since.
       crc.update(gathered.slice(start, n));
       at += n;
     }
     position += memory.byteSize();
   }
 
-  /** Appends memory that does not change meanwhile; does not copy large memory. */
-  void writeStable(MemorySegment memory, CRC32C crc) {
+  /** Appends memory that no thread changes during the call. Does not copy large memory. */
+  public void writeStable(MemorySegment memory, CRC32C crc) {
     if (memory.byteSize() <= GATHER_BYTES) {
       write(memory, crc);
       return;
     }
     drain();
-    // Piece by piece, so that the system finds in the cache what the checksum brought there.
+    // Works chunk by chunk: the write then finds the bytes in the cache, where the checksum loaded
+    // them.
     for (long at = 0; at < memory.byteSize(); at += CHUNK_BYTES) {
       long n = Math.min(CHUNK_BYTES, memory.byteSize() - at);
       ByteBuffer piece = memory.asSlice(at, n).asByteBuffer();
@@ -124,8 +127,8 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** Brings everything to disk, still under the temporary name. Nothing can be added after. */
-  void seal() {
+  /** Forces the contents to disk under the temporary name. Nothing can be appended afterwards. */
+  public void seal() {
     drain();
     try {
       channel.force(true);
@@ -135,18 +138,18 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** Gives the sealed file its name, in place of any file that has it. */
-  void publish() {
+  /** Renames the sealed file to its final name and replaces any existing file. */
+  public void publish() {
     publishAs(target);
   }
 
-  /** Gives the sealed file another name in the same directory. */
-  void publishAs(Path name) {
+  /** Renames the sealed file to {@code name}, which must be in the same directory. */
+  public void publishAs(Path name) {
     move(temporary, name);
     published = true;
   }
 
-  /** Drops the file unless it has been published. */
+  /** Deletes the temporary file unless it was published. */
   @Override
   public void close() {
     if (published) {
@@ -160,8 +163,8 @@ public final class AtomicFile implements AutoCloseable {
     }
   }
 
-  /** Renames within one file system, in one step. */
-  static void move(Path from, Path to) {
+  /** Renames a file atomically within one file system. */
+  public static void move(Path from, Path to) {
     try {
       Files.move(from, to, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException e) {
@@ -170,8 +173,7 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   /**
-   * Gives a folder, whose contents are on disk, another name beside it, in place of an empty one
-   * that may have it.
+   * Renames a folder whose contents are on disk. Replaces {@code to} if that is an empty folder.
    */
   public static void moveFolder(Path from, Path to) {
     syncDirectory(from);
@@ -179,8 +181,8 @@ public final class AtomicFile implements AutoCloseable {
     syncDirectory(to.toAbsolutePath().getParent());
   }
 
-  /** Brings the names in a directory to disk: without this a rename may be lost in a crash. */
-  static void syncDirectory(Path directory) {
+  /** Forces a directory's entries to disk. Without this a crash may undo a rename. */
+  public static void syncDirectory(Path directory) {
     try (FileChannel d = FileChannel.open(directory, StandardOpenOption.READ)) {
       d.force(true);
     } catch (IOException e) {
@@ -189,10 +191,10 @@ public final class AtomicFile implements AutoCloseable {
   }
 
   /**
-   * Makes a directory and its parents where they do not exist yet, and brings their names to disk:
-   * what is in a directory that a crash takes away was never safe.
+   * Creates a directory and its missing parents, and forces their entries to disk. Otherwise a
+   * crash could remove the directory together with its files.
    */
-  static void makeDirectories(Path directory) {
+  public static void makeDirectories(Path directory) {
     Path above = directory.toAbsolutePath();
     Deque<Path> parents = new ArrayDeque<>();
     while (above != null && !Files.exists(above)) {

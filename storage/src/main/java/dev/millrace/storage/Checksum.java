@@ -3,10 +3,9 @@ package dev.millrace.storage;
 import java.util.zip.CRC32C;
 
 /**
- * CRC-32C the way TensorFlow stores it: masked, so that the checksum of bytes which themselves hold
- * a checksum is still a good one.
+ * CRC-32C as TensorFlow stores it: masked, because a CRC of data that contains its own CRC is weak.
  */
-final class Checksum {
+public final class Checksum {
   private static final int MASK_DELTA = 0xA282EAD8;
 
   private Checksum() {}
@@ -19,19 +18,19 @@ final class Checksum {
     return Integer.rotateLeft(masked - MASK_DELTA, 15);
   }
 
-  /** The masked value of what {@code crc} has seen so far. */
-  static int masked(CRC32C crc) {
+  /** The masked value of {@code crc}. */
+  public static int masked(CRC32C crc) {
     return mask((int) crc.getValue());
   }
 
-  static int masked(byte[] bytes, int offset, int length) {
+  public static int masked(byte[] bytes, int offset, int length) {
     CRC32C crc = new CRC32C();
     crc.update(bytes, offset, length);
     return masked(crc);
   }
 
-  /** Continues {@code crc} over the four bytes of {@code value}, lowest first. */
-  static void updateInt(CRC32C crc, int value) {
+  /** Updates {@code crc} with the four bytes of {@code value}, little-endian. */
+  public static void updateInt(CRC32C crc, int value) {
     crc.update(value);
     crc.update(value >>> 8);
     crc.update(value >>> 16);

@@ -11,17 +11,17 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 
-/** What can go wrong with a file, as errors a caller can act on. */
+/** Converts file errors to {@link MillraceException}s with a code that callers can act on. */
 public final class Failures {
   private Failures() {}
 
-  /** The bytes of {@code file} are not what was written: damaged, cut short, or of another kind. */
-  static MillraceException corrupt(Path file, String format, Object... args) {
+  /** DATA_LOSS: {@code file} is damaged, truncated or of another format. */
+  public static MillraceException corrupt(Path file, String format, Object... args) {
     return new MillraceException(Code.DATA_LOSS, file + ": " + String.format(format, args));
   }
 
-  /** The system refused; {@code doing} reads like "Cannot write". */
-  static MillraceException io(String doing, Path file, IOException e) {
+  /** The error for a failed system call; {@code doing} is a phrase like "Cannot write". */
+  public static MillraceException io(String doing, Path file, IOException e) {
     return new MillraceException(codeOf(e), doing + " " + file + ": " + reason(e) + ".", e);
   }
 
@@ -36,14 +36,14 @@ public final class Failures {
     };
   }
 
-  /** Whether a file is where a folder should be. */
+  /** Whether the path exists but is not a folder. */
   private static boolean isNoDirectory(FileSystemException e) {
     return e instanceof FileAlreadyExistsException
         || e instanceof NotDirectoryException
         || (e.getReason() != null && e.getReason().contains("Not a directory"));
   }
 
-  /** The disk cannot give back, or take, what it should: as good as damaged. */
+  /** Whether the disk failed to read or write. Callers treat this like damage. */
   private static boolean isDiskBroken(IOException e) {
     return e.getMessage() != null && e.getMessage().contains("Input/output error");
   }
@@ -54,7 +54,7 @@ public final class Failures {
         && (message.contains("No space left") || message.contains("quota exceeded"));
   }
 
-  /** Why the system refused, in its words: {@code permission denied}. */
+  /** The system's reason, such as {@code permission denied}. */
   public static String reason(IOException e) {
     return switch (e) {
       case NoSuchFileException _ -> "no such file or directory";

@@ -2,21 +2,27 @@ package dev.millrace.storage;
 
 import java.util.Arrays;
 
-/** A growing byte array that takes varints. */
-final class VarintBuffer {
+/**
+ * A growing byte array with methods to append varints.
+ *
+ * <p>Threading: one thread at a time.
+ */
+public final class VarintBuffer {
   private byte[] bytes;
   private int size;
 
-  VarintBuffer(int capacity) {
+  public VarintBuffer(int capacity) {
     bytes = new byte[capacity];
   }
 
-  int size() {
+  public int size() {
     return size;
   }
 
-  /** Appends {@code value}, seven bits per byte, lowest first; negative takes ten bytes. */
-  void putVarint(long value) {
+  /**
+   * Appends {@code value} with seven bits per byte, lowest first. A negative value takes ten bytes.
+   */
+  public void putVarint(long value) {
     reserve(10);
     long v = value;
     while ((v & ~0x7FL) != 0) {
@@ -26,31 +32,31 @@ final class VarintBuffer {
     bytes[size++] = (byte) v;
   }
 
-  void putInt(int value) {
+  public void putInt(int value) {
     reserve(4);
     for (int i = 0; i < 4; i++) {
       bytes[size++] = (byte) (value >>> (8 * i));
     }
   }
 
-  void put(byte[] from, int offset, int length) {
+  public void put(byte[] from, int offset, int length) {
     reserve(length);
     System.arraycopy(from, offset, bytes, size, length);
     size += length;
   }
 
-  void clear() {
+  public void clear() {
     size = 0;
   }
 
-  /** A copy of what has been put, followed by {@code extra} zero bytes. */
-  byte[] toBytes(int extra) {
+  /** A copy of the contents followed by {@code extra} zero bytes. */
+  public byte[] toBytes(int extra) {
     byte[] copy = new byte[size + extra];
     System.arraycopy(bytes, 0, copy, 0, size);
     return copy;
   }
 
-  byte[] toBytes() {
+  public byte[] toBytes() {
     return toBytes(0);
   }
 

@@ -1,5 +1,6 @@
 package dev.millrace.storage;
 
+import dev.millrace.storage.checkpoint.BundleReader;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -15,11 +16,11 @@ import java.util.Random;
 import java.util.TreeMap;
 
 /** Tensors and bundles as values that can be compared. */
-final class Contents {
+public final class Contents {
   private Contents() {}
 
   /** Type, shape and bytes. */
-  static String of(Tensor tensor) {
+  public static String of(Tensor tensor) {
     StringBuilder s = new StringBuilder(tensor.dtype() + " " + tensor.shape());
     if (tensor.dtype().isPlain()) {
       byte[] bytes = tensor.data().toArray(ValueLayout.JAVA_BYTE);
@@ -34,16 +35,16 @@ final class Contents {
   }
 
   /** As {@link #of(Tensor)}, for a tensor just read, which is given back. */
-  static String consume(Tensor tensor) {
+  public static String consume(Tensor tensor) {
     try {
       return of(tensor);
     } finally {
-      tensor.release();
+      tensor.close();
     }
   }
 
   /** Everything in a bundle: whole tensors, and the names of their slices. */
-  static Map<String, List<String>> of(Path prefix) {
+  public static Map<String, List<String>> of(Path prefix) {
     try (BundleReader reader = new BundleReader(prefix)) {
       Map<String, List<String>> contents = new TreeMap<>();
       for (String name : reader.names()) {
@@ -57,7 +58,7 @@ final class Contents {
   }
 
   /** A tensor of random bytes, or of random strings. */
-  static Tensor random(Random random, DType dtype, Shape shape) {
+  public static Tensor random(Random random, DType dtype, Shape shape) {
     if (dtype == DType.STRING) {
       Object[] strings = new Object[(int) shape.elements()];
       for (int i = 0; i < strings.length; i++) {

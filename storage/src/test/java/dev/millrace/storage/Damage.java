@@ -15,11 +15,11 @@ import java.util.function.Supplier;
  * What every reader must do with a damaged file: notice, or not be affected. Returning something
  * else, or failing in another way than DATA_LOSS, is a bug.
  */
-final class Damage {
+public final class Damage {
   private Damage() {}
 
   /** Changes every byte of {@code file} in turn, in three ways, and reads. */
-  static int everyByte(Path file, Supplier<?> read) throws IOException {
+  public static int everyByte(Path file, Supplier<?> read) throws IOException {
     byte[] sound = Files.readAllBytes(file);
     Object expected = read.get();
     int noticed = 0;
@@ -38,7 +38,8 @@ final class Damage {
   }
 
   /** Changes runs of random bytes, as a bad block would. */
-  static int randomRuns(Path file, long seed, int rounds, Supplier<?> read) throws IOException {
+  public static int randomRuns(Path file, long seed, int rounds, Supplier<?> read)
+      throws IOException {
     byte[] sound = Files.readAllBytes(file);
     Object expected = read.get();
     Random random = new Random(seed);
@@ -59,7 +60,7 @@ final class Damage {
   }
 
   /** Cuts the file short at every length. */
-  static int everyLength(Path file, Supplier<?> read) throws IOException {
+  public static int everyLength(Path file, Supplier<?> read) throws IOException {
     byte[] sound = Files.readAllBytes(file);
     Object expected = read.get();
     int noticed = 0;

@@ -4,10 +4,10 @@ import java.net.URISyntaxException;
 import java.nio.file.Path;
 
 /** Files written by TensorFlow 2.21. */
-final class Golden {
+public final class Golden {
   private Golden() {}
 
-  static Path path(String name) {
+  public static Path path(String name) {
     try {
       return Path.of(Golden.class.getResource("golden/kinds.index").toURI()).resolveSibling(name);
     } catch (URISyntaxException e) {

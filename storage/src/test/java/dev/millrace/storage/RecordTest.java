@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.storage.RecordReader.Compression;
+import dev.millrace.storage.record.RecordReader;
+import dev.millrace.storage.record.RecordReader.Compression;
+import dev.millrace.storage.record.RecordWriter;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.millrace.base.MillraceException;
+import dev.millrace.storage.table.TableKeys;
+import dev.millrace.storage.table.TableReader;
+import dev.millrace.storage.table.TableWriter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

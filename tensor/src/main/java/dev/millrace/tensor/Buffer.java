@@ -90,10 +90,28 @@ public final class Buffer {
 
   /** Adds a holder. */
   public void retain() {
-    int before = (int) REFERENCES.getAndAdd(this, 1);
-    if (before <= 0) {
+    if (!tryRetain()) {
       throw new IllegalStateException("buffer used after its last release");
     }
+  }
+
+  /** Adds a holder unless the last one has gone. */
+  boolean tryRetain() {
+    int n = references;
+    while (n > 0) {
+      int found = (int) REFERENCES.compareAndExchange(this, n, n + 1);
+      if (found == n) {
+        return true;
+      }
+      n = found;
+    }
+    return false;
+  }
+
+  /** Whether it is held, and has been since it was at this generation. */
+  boolean isAt(int expected) {
+    // The count is read first: it publishes the generation.
+    return references > 0 && generation == expected;
   }
 
   /** Takes a holder away; with the last one the memory goes back to its owner. */

@@ -1,9 +1,9 @@
 package dev.millrace.tensor;
 
-import com.sun.management.OperatingSystemMXBean;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.ComputeSettings;
+import dev.millrace.base.config.Config;
 import java.lang.foreign.MemorySegment;
-import java.lang.management.ManagementFactory;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -20,11 +20,9 @@ public final class BufferPool {
   private static final int MIN_SHIFT = 6;
   private static final int CLASSES = (63 - MIN_SHIFT) * 4;
 
-  private static final long MOST_USUAL_BYTES = 4L << 30;
-
   /** The pool of this process. */
   private static final BufferPool SHARED =
-      new BufferPool(Long.getLong("millrace.pool.bytes", usualBytes()));
+      new BufferPool(Config.ofProcess().get(ComputeSettings.POOL_BYTES));
 
   private final FreeList[] free = new FreeList[CLASSES];
   private final long maxKeptBytes;
@@ -39,13 +37,6 @@ public final class BufferPool {
     for (int i = 0; i < CLASSES; i++) {
       free[i] = new FreeList();
     }
-  }
-
-  /** Not more than a quarter of what the machine, or the container, has. */
-  private static long usualBytes() {
-    return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean machine
-        ? Math.min(MOST_USUAL_BYTES, machine.getTotalMemorySize() / 4)
-        : MOST_USUAL_BYTES;
   }
 
   /** The pool that all tensors of this process come from. */

@@ -1,5 +1,6 @@
 package dev.millrace.tensor;
 
+import dev.millrace.base.ProcessEnvironment;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -49,7 +50,7 @@ final class NativeMemory {
     ADVISE =
         lookup
             .find("madvise")
-            .filter(_ -> System.getProperty("os.name").equals("Linux"))
+            .filter(_ -> ProcessEnvironment.isLinux())
             .map(
                 s ->
                     linker.downcallHandle(

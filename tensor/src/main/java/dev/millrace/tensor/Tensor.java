@@ -2,138 +2,95 @@ package dev.millrace.tensor;
 
 import dev.millrace.base.MillraceException;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.ref.Cleaner;
-import java.lang.ref.Reference;
 import java.nio.charset.StandardCharsets;
 
 /**
  * A typed, shaped, dense array of values. Numbers live row-major and little-endian in native
  * memory; strings and resource handles live on the heap.
  *
- * <p>Memory is reference counted. A tensor made by one of the static factories, or handed out by a
- * session, belongs to the caller, who may {@link #close} it to give the memory back at once; if
- * that is forgotten, the garbage collector does it some time later. Inside the engine, where every
- * tensor has a known last reader, {@link #retain} and {@link #release} count exactly and no
- * collector is involved.
+ * <p>A tensor made by one of the static factories, or handed out by a session, is a handle that
+ * belongs to the caller, who may {@link #close} it to give the memory back at once; if that is
+ * forgotten, the garbage collector does it some time later. Every use of a closed tensor fails with
+ * a {@link ClosedTensorException}, also where it is fed or saved. To close a tensor while a step
+ * that it was fed to runs is safe: the step keeps the memory for itself.
  *
- * <p>Threading: immutable but for its contents; writing to {@link #data} while others read is the
- * caller's business.
+ * <p>The engine counts its references to the memory exactly and without the garbage collector; see
+ * {@link Refs}. A kernel's inputs are such counted tensors. They are not closed.
+ *
+ * <p>Threading: immutable but for its contents and for being closed. Any thread may close a tensor
+ * while others read it: each read ends with the right values or fails. Writing while others read is
+ * the caller's business, and so is what becomes of the segment of {@link #data}.
  */
 public final class Tensor implements AutoCloseable {
-  static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
-  static final ValueLayout.OfDouble F64 = ValueLayout.JAVA_DOUBLE_UNALIGNED;
-  static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED;
-  static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
-  static final ValueLayout.OfShort I16 = ValueLayout.JAVA_SHORT_UNALIGNED;
-  static final ValueLayout.OfByte I8 = ValueLayout.JAVA_BYTE;
-
-  private static final Cleaner CLEANER = Cleaner.create();
+  private static final int MOST_PRINTED = 8;
 
   private final DType dtype;
   private final Shape shape;
 
   /** Null for types that do not live in a buffer. */
-  private final Buffer buffer;
+  final Buffer buffer;
 
   /** The first {@link #byteSize} bytes of the buffer; null where there is none. */
-  private final MemorySegment data;
+  final MemorySegment data;
 
   /** Elements of a string, resource or variant tensor; null for the plain types. */
-  private final Object[] objects;
+  final Object[] objects;
 
-  /** The buffer's generation while this tensor owns it. */
+  /** The program's reference that this handle stands for; null for a counted tensor. */
+  final Ownership owner;
+
+  /** The buffer's generation while this tensor is there. */
   private final int generation;
 
-  /** Releases the caller's reference once, by close() or by the garbage collector. */
-  private Cleaner.Cleanable guard;
-
-  private Tensor(DType dtype, Shape shape, Buffer buffer, Object[] objects) {
+  Tensor(
+      DType dtype,
+      Shape shape,
+      Buffer buffer,
+      MemorySegment data,
+      Object[] objects,
+      Ownership owner) {
     this.dtype = dtype;
     this.shape = shape;
     this.buffer = buffer;
+    this.data = data;
     this.objects = objects;
+    this.owner = owner;
     this.generation = buffer == null ? 0 : buffer.generation();
-    this.data = buffer == null ? null : buffer.memory().asSlice(0, byteSize(dtype, shape));
   }
 
   // ---- making tensors ----
 
-  /** A tensor of undefined contents that the caller owns; see the class comment. */
+  /** A tensor of undefined contents. */
   public static Tensor allocate(DType dtype, Shape shape) {
-    return allocateCounted(dtype, shape).guarded();
-  }
-
-  /**
-   * A tensor of undefined contents with one reference that must be {@link #release released}: no
-   * garbage collector will do it. For the engine.
-   */
-  public static Tensor allocateCounted(DType dtype, Shape shape) {
     if (!dtype.isPlain()) {
       return ofObjects(dtype, shape, new Object[Math.toIntExact(shape.elements())]);
     }
-    return new Tensor(dtype, shape, BufferPool.shared().allocate(byteSize(dtype, shape)), null);
+    Buffer b = BufferPool.shared().allocate(byteSize(dtype, shape));
+    Ownership o = Ownership.of(b, null);
+    Tensor t = Refs.ofBuffer(dtype, shape, b, o);
+    o.watch(t);
+    return t;
   }
 
-  /** A tensor in the first bytes of {@code buffer}; takes over one reference to it. */
-  public static Tensor ofBuffer(DType dtype, Shape shape, Buffer buffer) {
-    if (byteSize(dtype, shape) > buffer.capacityBytes()) {
-      throw new IllegalArgumentException(
-          dtype + shape.toString() + " does not fit " + buffer.capacityBytes() + " bytes");
-    }
-    return new Tensor(dtype, shape, buffer, null);
-  }
-
-  /**
-   * A tensor of heap objects: byte arrays for strings, handles for resources. One of variants takes
-   * over a count of each {@link VariantValue} and has one counted reference itself.
-   */
+  /** A tensor of heap objects, not copied: byte arrays for strings. */
   public static Tensor ofObjects(DType dtype, Shape shape, Object[] elements) {
-    if (dtype.isPlain() || elements.length != shape.elements()) {
-      throw new IllegalArgumentException(
-          dtype + shape.toString() + " from " + elements.length + " objects");
-    }
-    Buffer counter =
-        dtype == DType.VARIANT
-            ? Buffer.over(MemorySegment.NULL, b -> VariantValue.releaseAll(elements))
-            : null;
-    return new Tensor(dtype, shape, counter, elements);
+    Buffer counter = Refs.counterOf(dtype, shape, elements);
+    Ownership o = Ownership.of(counter, null);
+    Tensor t = new Tensor(dtype, shape, counter, null, elements, o);
+    o.watch(t);
+    return t;
   }
 
-  /**
-   * A tensor of handles with one counted reference; {@code whenUnused} ends what they stand for
-   * when the last reference is released.
-   */
-  public static Tensor ofHandles(Shape shape, Object[] handles, Runnable whenUnused) {
-    Tensor plain = ofObjects(DType.RESOURCE, shape, handles);
-    Buffer counter = Buffer.over(MemorySegment.NULL, b -> whenUnused.run());
-    return new Tensor(DType.RESOURCE, plain.shape, counter, handles);
+  /** The same elements in {@code b}, which is this tensor's buffer. */
+  Tensor in(Buffer b, Ownership o) {
+    return as(dtype, shape, b, o);
   }
 
-  /** Copies {@code count} elements from one array of objects to another, strided. */
-  public static void copyObjects(
-      Object[] from,
-      long start,
-      long stride,
-      Object[] to,
-      long toStart,
-      long toStride,
-      long count) {
-    for (long i = 0; i < count; i++) {
-      VariantValue.copy(from, (int) (start + i * stride), to, (int) (toStart + i * toStride));
-    }
+  Tensor as(DType otherType, Shape otherShape, Buffer b, Ownership o) {
+    return new Tensor(otherType, otherShape, b, data, objects, o);
   }
 
-  /** The same tensor as one the caller owns. Takes over the caller's counted reference. */
-  public Tensor guarded() {
-    if (buffer != null && guard == null) {
-      Buffer b = buffer;
-      guard = CLEANER.register(this, b::release);
-    }
-    return this;
-  }
-
-  private static long byteSize(DType dtype, Shape shape) {
+  static long byteSize(DType dtype, Shape shape) {
     if (!shape.isKnown()) {
       throw new IllegalArgumentException("a tensor needs a known shape, not " + shape);
     }
@@ -198,28 +155,28 @@ public final class Tensor implements AutoCloseable {
   /** A float tensor of this shape with these elements in row-major order. */
   public static Tensor of(Shape shape, float... v) {
     Tensor t = allocateFor(DType.FLOAT, shape, v.length);
-    MemorySegment.copy(v, 0, t.data, F32, 0, v.length);
+    MemorySegment.copy(v, 0, t.data, ElementAccess.F32, 0, v.length);
     return t;
   }
 
   /** Doubles in row order. */
   public static Tensor of(Shape shape, double... v) {
     Tensor t = allocateFor(DType.DOUBLE, shape, v.length);
-    MemorySegment.copy(v, 0, t.data, F64, 0, v.length);
+    MemorySegment.copy(v, 0, t.data, ElementAccess.F64, 0, v.length);
     return t;
   }
 
   /** Int32 in row order. */
   public static Tensor of(Shape shape, int... v) {
     Tensor t = allocateFor(DType.INT32, shape, v.length);
-    MemorySegment.copy(v, 0, t.data, I32, 0, v.length);
+    MemorySegment.copy(v, 0, t.data, ElementAccess.I32, 0, v.length);
     return t;
   }
 
   /** Int64 in row order. */
   public static Tensor of(Shape shape, long... v) {
     Tensor t = allocateFor(DType.INT64, shape, v.length);
-    MemorySegment.copy(v, 0, t.data, I64, 0, v.length);
+    MemorySegment.copy(v, 0, t.data, ElementAccess.I64, 0, v.length);
     return t;
   }
 
@@ -227,14 +184,15 @@ public final class Tensor implements AutoCloseable {
   public static Tensor of(Shape shape, boolean... v) {
     Tensor t = allocateFor(DType.BOOL, shape, v.length);
     for (int i = 0; i < v.length; i++) {
-      t.data.set(I8, i, (byte) (v[i] ? 1 : 0));
+      t.data.set(ElementAccess.I8, i, (byte) (v[i] ? 1 : 0));
     }
     return t;
   }
 
+  /** Bytes without sign in row order. */
   public static Tensor of(Shape shape, byte... v) {
     Tensor t = allocateFor(DType.UINT8, shape, v.length);
-    MemorySegment.copy(v, 0, t.data, I8, 0, v.length);
+    MemorySegment.copy(v, 0, t.data, ElementAccess.I8, 0, v.length);
     return t;
   }
 
@@ -265,42 +223,46 @@ public final class Tensor implements AutoCloseable {
 
   /** The type of its elements. */
   public DType dtype() {
+    check();
     return dtype;
   }
 
   /** Its shape, which is always known. */
   public Shape shape() {
+    check();
     return shape;
   }
 
   /** How many elements it has. */
   public long elements() {
+    check();
     return shape.elements();
   }
 
   /** Bytes of the elements; 0 for types that do not live in a buffer. */
   public long byteSize() {
+    check();
     return data == null ? 0 : data.byteSize();
   }
 
   /**
-   * The elements of a plain type. Valid while the tensor is, which is not checked: keep the tensor
-   * reachable, or close it only when done with the segment.
+   * The elements of a plain type. The segment is the memory itself: valid until the tensor is
+   * closed or unreachable, which accesses to the segment do not check.
    */
   public MemorySegment data() {
+    checkMemory();
     if (data == null) {
-      throw new IllegalStateException("a " + dtype + " tensor has no native data");
+      throw new IllegalStateException(
+          dtype.isPlain()
+              ? "a tensor in the memory of a device cannot be read on the host"
+              : "a " + dtype + " tensor has no native data");
     }
     return data;
   }
 
-  /** The buffer below; null for types that have none. */
-  public Buffer buffer() {
-    return buffer;
-  }
-
   /** The elements of a string, resource or variant tensor, not copied. */
   public Object[] objects() {
+    checkMemory();
     if (objects == null) {
       throw new IllegalStateException("a " + dtype + " tensor has no objects");
     }
@@ -309,141 +271,153 @@ public final class Tensor implements AutoCloseable {
 
   // ---- lifetime ----
 
-  /** Adds a reference that {@link #release} takes back. Returns this. */
-  public Tensor retain() {
-    if (buffer != null) {
-      buffer.retain();
-    }
-    return this;
-  }
-
-  /** Gives back one counted reference. */
-  public void release() {
-    if (buffer != null) {
-      buffer.release();
-    }
-  }
-
-  /** Gives back the caller's reference. Calling it again does nothing. */
+  /** Gives the memory back. Calling it again does nothing. */
   @Override
   public void close() {
-    if (guard != null) {
-      guard.clean();
-    }
-  }
-
-  /** Whether this tensor is closed: its memory may belong to another tensor by now. */
-  public boolean isGone() {
-    return buffer != null && (buffer.references() <= 0 || buffer.generation() != generation);
-  }
-
-  private Tensor checkThere() {
-    if (isGone()) {
+    if (owner == null) {
       throw new IllegalStateException(
-          "A tensor "
-              + dtype.label()
-              + shape
-              + " was used after it was closed. Its memory has been given back; close it last.");
+          "The tensor " + description() + " belongs to the engine and cannot be closed.");
     }
-    return this;
+    owner.close();
   }
 
-  /**
-   * A tensor of another shape with the same number of elements, in the same memory. It holds a
-   * counted reference of its own.
-   */
+  /** Whether this tensor is closed. */
+  public boolean isClosed() {
+    return owner != null ? owner.isClosed() : !isCurrent();
+  }
+
+  /** Whether a counted tensor still has its memory. */
+  boolean isCurrent() {
+    return buffer == null || buffer.isAt(generation);
+  }
+
+  /** Refuses a closed handle. */
+  private void check() {
+    if (owner != null) {
+      owner.check(this);
+    }
+  }
+
+  /** Refuses a closed handle, and a counted tensor whose memory was given back. */
+  private void checkMemory() {
+    if (owner != null) {
+      owner.check(this);
+    } else if (!isCurrent()) {
+      throw released();
+    }
+  }
+
+  private IllegalStateException released() {
+    return new IllegalStateException(
+        "The tensor " + description() + " was used after its last reference was released.");
+  }
+
+  /** Adds a reference to the buffer and returns it; null if there is none. */
+  Buffer retained() {
+    if (owner != null) {
+      return owner.hold(this);
+    }
+    if (buffer == null) {
+      return null;
+    }
+    boolean held = buffer.tryRetain();
+    if (!isCurrent()) {
+      if (held) {
+        buffer.release();
+      }
+      throw released();
+    }
+    return buffer;
+  }
+
+  /** Keeps the memory of a handle for one read or write; {@link #letGo} ends it. */
+  Buffer hold() {
+    if (owner != null) {
+      return owner.hold(this);
+    }
+    checkMemory();
+    return null;
+  }
+
+  void letGo(Buffer held) {
+    if (held != null) {
+      held.release();
+    }
+  }
+
+  /** Type and shape, whatever the state. */
+  String description() {
+    return dtype.label() + shape;
+  }
+
+  /** A tensor of another shape with the same number of elements, in the same memory. */
   public Tensor reshaped(Shape other) {
-    if (other.elements() != shape.elements()) {
-      throw MillraceException.invalid(
-          "A tensor of shape %s (%d elements) cannot have shape %s (%d elements).",
-          shape, shape.elements(), other, other.elements());
-    }
-    retain();
-    return new Tensor(dtype, other, buffer, objects);
+    check();
+    Refs.checkElements(shape, other);
+    return sharing(dtype, other);
   }
 
-  /** The same bytes read as another type of the same size, with a counted reference of its own. */
+  /** The same memory read as another type of the same size. */
   public Tensor bitcast(DType other) {
+    check();
     if (other.bytes() != dtype.bytes()) {
       throw new IllegalArgumentException(dtype + " as " + other);
     }
-    retain();
-    return new Tensor(other, shape, buffer, objects);
+    return sharing(other, shape);
   }
 
-  /** A tensor with the same contents in memory of its own, with one counted reference. */
-  public Tensor copyCounted() {
-    if (objects != null) {
-      Tensor t = ofObjects(dtype, shape, new Object[objects.length]);
-      copyObjects(objects, 0, 1, t.objects, 0, 1, objects.length);
-      Reference.reachabilityFence(this);
-      return t;
-    }
-    Tensor t = allocateCounted(dtype, shape);
-    MemorySegment.copy(data, 0, t.data, 0, data.byteSize());
-    Reference.reachabilityFence(this);
+  private Tensor sharing(DType otherType, Shape otherShape) {
+    Buffer b = retained();
+    Ownership o = Ownership.of(b, null);
+    Tensor t = as(otherType, otherShape, b, o);
+    o.watch(t);
     return t;
+  }
+
+  /** A tensor with the same contents in memory of its own. */
+  public Tensor copy() {
+    return Refs.handle(Refs.copy(this));
   }
 
   // ---- single elements, of any type: convenient, not fast ----
 
   /** Element {@code i} in row-major order, as a double. */
   public double doubleAt(long i) {
-    return checkThere().readDouble(i);
-  }
-
-  private double readDouble(long i) {
-    return switch (dtype) {
-      case FLOAT -> data.getAtIndex(F32, i);
-      case DOUBLE -> data.getAtIndex(F64, i);
-      case HALF -> Float.float16ToFloat(data.getAtIndex(I16, i));
-      case BFLOAT16 -> bfloat16ToFloat(data.getAtIndex(I16, i));
-      case UINT64 -> unsignedToDouble(data.getAtIndex(I64, i));
-      default -> readLong(i);
-    };
+    Buffer held = hold();
+    try {
+      return ElementAccess.getDouble(dtype, data, i);
+    } finally {
+      letGo(held);
+    }
   }
 
   /** Element {@code i} in row-major order, as a long; bool is 0 or 1, fractions are cut. */
   public long longAt(long i) {
-    return checkThere().readLong(i);
-  }
-
-  private long readLong(long i) {
-    return switch (dtype) {
-      case INT32, QINT32 -> data.getAtIndex(I32, i);
-      case INT64, UINT64 -> data.getAtIndex(I64, i);
-      case INT16, QINT16 -> data.getAtIndex(I16, i);
-      case INT8, QINT8 -> data.get(I8, i);
-      case UINT8, QUINT8 -> data.get(I8, i) & 0xFF;
-      case UINT16, QUINT16 -> data.getAtIndex(I16, i) & 0xFFFF;
-      case UINT32 -> data.getAtIndex(I32, i) & 0xFFFFFFFFL;
-      case BOOL -> data.get(I8, i) != 0 ? 1 : 0;
-      case FLOAT, DOUBLE, HALF, BFLOAT16 -> (long) readDouble(i);
-      default -> throw new IllegalStateException("a " + dtype + " element is not a number");
-    };
+    Buffer held = hold();
+    try {
+      return ElementAccess.getLong(dtype, data, i);
+    } finally {
+      letGo(held);
+    }
   }
 
   /** Sets element {@code i}, rounding to the element type. */
   public void setDouble(long i, double v) {
-    switch (dtype) {
-      case FLOAT -> data.setAtIndex(F32, i, (float) v);
-      case DOUBLE -> data.setAtIndex(F64, i, v);
-      case HALF -> data.setAtIndex(I16, i, Float.floatToFloat16((float) v));
-      case BFLOAT16 -> data.setAtIndex(I16, i, floatToBfloat16((float) v));
-      default -> setLong(i, (long) v);
+    Buffer held = hold();
+    try {
+      ElementAccess.setDouble(dtype, data, i, v);
+    } finally {
+      letGo(held);
     }
   }
 
   /** Sets element {@code i}, keeping the low bits where the element type is narrower. */
   public void setLong(long i, long v) {
-    switch (dtype) {
-      case INT32, UINT32, QINT32 -> data.setAtIndex(I32, i, (int) v);
-      case INT64, UINT64 -> data.setAtIndex(I64, i, v);
-      case INT16, UINT16, QINT16, QUINT16 -> data.setAtIndex(I16, i, (short) v);
-      case INT8, UINT8, QINT8, QUINT8 -> data.set(I8, i, (byte) v);
-      case BOOL -> data.set(I8, i, (byte) (v != 0 ? 1 : 0));
-      case FLOAT, DOUBLE, HALF, BFLOAT16 -> setDouble(i, (double) v);
-      default -> throw new IllegalStateException("a " + dtype + " element is not a number");
+    Buffer held = hold();
+    try {
+      ElementAccess.setLong(dtype, data, i, v);
+    } finally {
+      letGo(held);
     }
   }
 
@@ -493,6 +467,7 @@ public final class Tensor implements AutoCloseable {
   }
 
   private Tensor single() {
+    check();
     if (shape.elements() != 1) {
       throw MillraceException.invalid(
           "A single value was asked of a tensor of shape %s with %d elements.",
@@ -505,91 +480,89 @@ public final class Tensor implements AutoCloseable {
 
   /** All elements in row-major order as floats, converted if need be. */
   public float[] toFloats() {
-    checkThere();
-    float[] out = new float[Math.toIntExact(elements())];
-    if (dtype == DType.FLOAT) {
-      MemorySegment.copy(data, F32, 0, out, 0, out.length);
-    } else {
-      for (int i = 0; i < out.length; i++) {
-        out[i] = (float) readDouble(i);
-      }
+    Buffer held = hold();
+    try {
+      return ElementAccess.toFloats(dtype, data, count());
+    } finally {
+      letGo(held);
     }
-    Reference.reachabilityFence(this);
-    return out;
   }
 
   /** All elements in row-major order as doubles, converted if need be. */
   public double[] toDoubles() {
-    checkThere();
-    double[] out = new double[Math.toIntExact(elements())];
-    for (int i = 0; i < out.length; i++) {
-      out[i] = readDouble(i);
+    Buffer held = hold();
+    try {
+      return ElementAccess.toDoubles(dtype, data, count());
+    } finally {
+      letGo(held);
     }
-    Reference.reachabilityFence(this);
-    return out;
   }
 
   /** All elements in row-major order as ints. */
   public int[] toInts() {
-    checkThere();
-    int[] out = new int[Math.toIntExact(elements())];
-    for (int i = 0; i < out.length; i++) {
-      out[i] = Math.toIntExact(readLong(i));
+    Buffer held = hold();
+    try {
+      return ElementAccess.toInts(dtype, data, count());
+    } finally {
+      letGo(held);
     }
-    Reference.reachabilityFence(this);
-    return out;
   }
 
   /** All elements in row-major order as longs. */
   public long[] toLongs() {
-    checkThere();
-    long[] out = new long[Math.toIntExact(elements())];
-    for (int i = 0; i < out.length; i++) {
-      out[i] = readLong(i);
+    Buffer held = hold();
+    try {
+      return ElementAccess.toLongs(dtype, data, count());
+    } finally {
+      letGo(held);
     }
-    Reference.reachabilityFence(this);
-    return out;
+  }
+
+  private int count() {
+    return Math.toIntExact(shape.elements());
   }
 
   /** All elements in row-major order as strings, read as UTF-8. */
   public String[] toStrings() {
-    String[] out = new String[Math.toIntExact(elements())];
+    Object[] bytes = objects();
+    String[] out = new String[bytes.length];
     for (int i = 0; i < out.length; i++) {
-      out[i] = stringAt(i);
+      out[i] = new String((byte[]) bytes[i], StandardCharsets.UTF_8);
     }
     return out;
   }
 
-  /** Type, shape and the first values. */
+  /** Type, shape and the first values; of a closed tensor that it is closed. */
   @Override
   public String toString() {
-    StringBuilder s = new StringBuilder(dtype.label()).append(shape).append(' ');
-    if (isGone()) {
+    StringBuilder s = new StringBuilder(description()).append(' ');
+    Buffer held;
+    try {
+      held = hold();
+    } catch (IllegalStateException e) {
       return s.append("(closed)").toString();
     }
-    long n = Math.min(elements(), 8);
-    s.append(shape.isScalar() ? "" : "{");
-    for (long i = 0; i < n; i++) {
-      s.append(i == 0 ? "" : ", ");
-      if (dtype == DType.STRING) {
-        s.append('"').append(stringAt(i)).append('"');
-      } else if (!dtype.isPlain()) {
-        s.append(objects[(int) i]);
-      } else if (dtype == DType.BOOL) {
-        s.append(booleanAt(i));
-      } else if (dtype == DType.FLOAT || dtype == DType.HALF || dtype == DType.BFLOAT16) {
-        s.append((float) doubleAt(i));
-      } else if (dtype == DType.DOUBLE) {
-        s.append(doubleAt(i));
-      } else if (dtype == DType.COMPLEX64 || dtype == DType.COMPLEX128) {
-        s.append('?');
-      } else {
-        s.append(dtype == DType.UINT64 ? Long.toUnsignedString(longAt(i)) : longAt(i) + "");
+    try {
+      long n = Math.min(shape.elements(), MOST_PRINTED);
+      s.append(shape.isScalar() ? "" : "{");
+      for (int i = 0; i < n; i++) {
+        s.append(i == 0 ? "" : ", ").append(text(i));
       }
+      return s.append(shape.elements() > n ? ", ..." : "")
+          .append(shape.isScalar() ? "" : "}")
+          .toString();
+    } finally {
+      letGo(held);
     }
-    s.append(elements() > n ? ", ..." : "").append(shape.isScalar() ? "" : "}");
-    Reference.reachabilityFence(this);
-    return s.toString();
+  }
+
+  private String text(int i) {
+    if (data != null) {
+      return ElementAccess.text(dtype, data, i);
+    }
+    return objects[i] instanceof byte[] b && dtype == DType.STRING
+        ? '"' + new String(b, StandardCharsets.UTF_8) + '"'
+        : String.valueOf(objects[i]);
   }
 
   // ---- sixteen-bit floats ----
@@ -606,9 +579,5 @@ public final class Tensor implements AutoCloseable {
       return (short) ((bits >>> 16) | 0x40);
     }
     return (short) ((bits + 0x7FFF + ((bits >>> 16) & 1)) >>> 16);
-  }
-
-  private static double unsignedToDouble(long v) {
-    return v >= 0 ? v : ((v >>> 1) | (v & 1)) * 2.0;
   }
 }

@@ -42,7 +42,7 @@ public abstract class VariantValue {
 
   /** A scalar tensor of {@code value}, with one counted reference; takes over one of its counts. */
   public static Tensor tensor(VariantValue value) {
-    return Tensor.ofObjects(DType.VARIANT, Shape.scalar(), new Object[] {value});
+    return Refs.ofObjects(DType.VARIANT, Shape.scalar(), new Object[] {value});
   }
 
   static void releaseAll(Object[] elements) {
@@ -97,7 +97,7 @@ public abstract class VariantValue {
 
     @Override
     protected void free() {
-      tensors.forEach(Tensor::release);
+      Refs.releaseAll(tensors);
     }
   }
 }

@@ -6,6 +6,7 @@ import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.graph.GraphKeys;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;
@@ -34,7 +35,7 @@ public final class GlobalStep {
     return of(VariableScope.of(scope));
   }
 
-  /** Likewise, of the kind of variable that {@code variables} makes. */
+  /** The global step of the graph; if there is none, {@code variables} creates it. */
   public static GraphVariable of(VariableScope variables) {
     GraphVariable step = find(variables.graph());
     if (step == null) {

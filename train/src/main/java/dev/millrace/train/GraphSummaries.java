@@ -12,6 +12,7 @@ import dev.millrace.proto.SummaryMetadata;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.graph.GraphKeys;
 import java.util.List;
 
 /**

@@ -1,8 +1,8 @@
 package dev.millrace.train;
 
-import dev.millrace.graph.DeviceSpec;
 import dev.millrace.graph.NodeBuilder;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.name.DeviceSpec;
 import java.util.Set;
 
 /**
@@ -55,7 +55,10 @@ public final class ReplicaDeviceSetter implements Scope.DeviceFunction {
         psTasks == 0 ? null : PsStrategy.roundRobin(psTasks));
   }
 
-  /** Likewise with another job for the variables and another way to spread them over its tasks. */
+  /**
+   * A setter with the given job for the variables, and a strategy that distributes them over its
+   * tasks.
+   */
   public static ReplicaDeviceSetter of(String psDevice, String workerDevice, PsStrategy strategy) {
     return new ReplicaDeviceSetter(
         DeviceSpec.parse(psDevice), DeviceSpec.parse(workerDevice), strategy);

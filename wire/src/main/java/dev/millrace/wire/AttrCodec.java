@@ -12,7 +12,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Attribute values as protobuf messages. What is not understood survives as it came. */
+/**
+ * Converts attribute values from and to protobuf messages. Keeps values of unknown kinds unchanged.
+ */
 final class AttrCodec {
   private AttrCodec() {}
 
@@ -36,7 +38,7 @@ final class AttrCodec {
     }
   }
 
-  /** A type this version does not know is kept, as long as nobody has to compute with it. */
+  /** Keeps a type that this version does not know. Only a kernel that computes with it fails. */
   private static AttrValue type(int number, dev.millrace.proto.AttrValue p) {
     if (number <= 0 || number % DType.REF_OFFSET > DType.UINT64.number()) {
       return new AttrValue.Opaque(p.toByteArray());

@@ -1,6 +1,6 @@
 package dev.millrace.wire;
 
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.proto.AttrValue;
 import dev.millrace.proto.DataType;
 import dev.millrace.proto.NodeDef;
@@ -63,17 +63,17 @@ final class BodyEffects {
   private final Map<String, String> arguments;
   private final List<NodeDef> out;
 
-  /** The nodes of the body, and where their outputs are, but for those of a Switch. */
+  /** The nodes of the body, and the regions of their outputs except those of a Switch. */
   private final Map<String, NodeDef> nodes = new HashMap<>();
 
   private final Map<String, ControlRegion> regions = new HashMap<>();
 
   /**
-   * Of an instance of a body.
+   * The effects of one instance of a body.
    *
-   * @param prefix what the names of its nodes begin with
+   * @param prefix the prefix of the names of its nodes
    * @param arguments the arguments by name
-   * @param out has its nodes, and gets others
+   * @param out contains its nodes; receives the added ones
    */
   BodyEffects(
       FunctionBody body,
@@ -88,7 +88,7 @@ final class BodyEffects {
     this.out = out;
   }
 
-  /** The nodes to wait for so that these nodes of the body have run, or never will. */
+  /** The nodes to wait for, so that these nodes of the body have run or will never run. */
   List<String> of(List<String> effects) {
     List<String> after = new ArrayList<>();
     if (effects.isEmpty()) {
@@ -117,7 +117,7 @@ final class BodyEffects {
     return after;
   }
 
-  /** A node that runs when {@code ran} has or the other branch is taken. */
+  /** A node that runs after {@code ran}, or when the other branch is taken. */
   private String joined(String ran, ControlRegion branch) {
     String name = ran + "/_joined";
     String predicate = body.flat(branch.predicate, prefix, arguments);
@@ -175,7 +175,7 @@ final class BodyEffects {
     return null;
   }
 
-  /** Along the edges from what waits for nothing; the edges back into a loop are left out. */
+  /** Follows the edges from nodes without inputs, except the back edges of loops. */
   private void findPlaces() {
     Map<String, Integer> pending = new HashMap<>();
     Map<String, List<NodeDef>> readers = new HashMap<>();
@@ -242,7 +242,7 @@ final class BodyEffects {
     };
   }
 
-  /** Where the value of an edge is. */
+  /** The region in which the value of an edge is computed. */
   private ControlRegion regionOf(String edge) {
     NodeDef source = nodes.get(sourceOf(edge));
     ControlRegion at = source == null ? TOP : regions.getOrDefault(source.getName(), TOP);

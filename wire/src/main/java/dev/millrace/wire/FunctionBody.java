@@ -2,9 +2,9 @@ package dev.millrace.wire;
 
 import com.google.protobuf.ByteString;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.AttrSpec;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.AttrSpec;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.OpRegistry;
 import dev.millrace.proto.AttrValue;
 import dev.millrace.proto.DataType;
 import dev.millrace.proto.FunctionDef;
@@ -15,9 +15,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A function with the attributes of one call of it: what its nodes and their edges are. */
+/**
+ * The nodes and edges of a function, with the attributes of one call.
+ *
+ * <p>Threading: immutable.
+ */
 final class FunctionBody {
-  /** Ops that TensorFlow calls stateful for what they see, not for what they do. */
+  /**
+   * Ops that TensorFlow marks as stateful because of what they read, although they have no effect.
+   */
   private static final Set<String> WITHOUT_EFFECT =
       Set.of(
           "ReadVariableOp",
@@ -51,12 +57,12 @@ final class FunctionBody {
     function.getNodeDefList().forEach(n -> byName.put(n.getName(), n));
   }
 
-  /** Whether running this op does something that others can see. */
+  /** Whether running this op has an effect beyond its outputs. */
   static boolean hasEffect(Op op) {
     return op != null && op.isStateful() && !WITHOUT_EFFECT.contains(op.name());
   }
 
-  /** What kind of control flow a node is, if any. */
+  /** The control-flow role of a node, if any. */
   Op.Role role(NodeDef n) {
     Op op = registry.find(n.getOp());
     return op == null ? Op.Role.ORDINARY : op.role();
@@ -70,7 +76,7 @@ final class FunctionBody {
     return function.getSignature().getInputArgList().stream().map(OpDef.ArgDef::getName).toList();
   }
 
-  /** The edges, in the notation of bodies, that the results come by. */
+  /** The edges of the results, in the notation of function bodies. */
   List<String> results() {
     return function.getSignature().getOutputArgList().stream()
         .map(
@@ -100,7 +106,7 @@ final class FunctionBody {
         : attrs.getOrDefault(a.getTypeAttr(), AttrValue.getDefaultInstance()).getType();
   }
 
-  /** The nodes that a caller waits for. */
+  /** The nodes that a caller must wait for. */
   List<String> controlResults() {
     return function.getControlRetMap().values().stream()
         .sorted()
@@ -108,7 +114,7 @@ final class FunctionBody {
         .toList();
   }
 
-  /** The nodes, with the call's attributes where the body has left them open. */
+  /** The nodes, with placeholders replaced by the attributes of the call. */
   List<NodeDef> nodes() {
     return function.getNodeDefList().stream().map(this::filled).toList();
   }
@@ -195,7 +201,7 @@ final class FunctionBody {
         "Function '%s': %s '%s' has no result '%s'.", name(), n.getOp(), n.getName(), result);
   }
 
-  /** Colocations with nodes of the body follow these; others mean nothing here. */
+  /** Renames colocations with nodes of the body; removes others, which have no meaning here. */
   void fixColocation(NodeDef.Builder node, String prefix) {
     AttrValue given = node.getAttrMap().get("_class");
     if (given == null) {

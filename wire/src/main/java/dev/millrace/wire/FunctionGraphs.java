@@ -6,7 +6,7 @@ import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.FunctionGraph;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.OpRegistry;
 import dev.millrace.proto.DataType;
 import dev.millrace.proto.FunctionDef;
 import dev.millrace.proto.FunctionDefLibrary;

@@ -2,8 +2,8 @@ package dev.millrace.wire;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.DeviceSpec;
-import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.OpRegistry;
+import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.proto.AttrValue;
 import dev.millrace.proto.DataType;
 import dev.millrace.proto.FunctionDef;
@@ -32,7 +32,10 @@ import java.util.stream.IntStream;
  * caller by itself, as what the caller stands for may read it alone.
  */
 final class FunctionLowering {
-  /** Functions that call functions grow fast; more nodes than this are a mistake or an attack. */
+  /**
+   * Limit on the number of nodes. Nested functions grow exponentially; more nodes are a mistake or
+   * an attack.
+   */
   private static final int MAX_NODES = 1 << 18;
 
   private static final int MAX_DEPTH = 64;
@@ -41,10 +44,10 @@ final class FunctionLowering {
   private final Map<String, FunctionDef> functions;
   private final List<NodeDef> out = new ArrayList<>();
 
-  /** Where the outputs of a lowered caller are made. */
+  /** The edges that replace the outputs of a lowered caller. */
   private final Map<String, List<String>> outputs = new HashMap<>();
 
-  /** Which of these are inside the context that the caller is in. */
+  /** Which of these edges are inside the caller's context. */
   private final Map<String, boolean[]> outputsInside = new HashMap<>();
 
   private int depth;
@@ -89,7 +92,7 @@ final class FunctionLowering {
 
   /** A call, which of its data inputs are inside the context, and the context; null for none. */
   private record Site(NodeDef caller, boolean[] inside, String context) {
-    /** What a node of the lowered call that reads input {@code i} has to wait for as well. */
+    /** The additional control inputs of a node that reads input {@code i} of the call. */
     List<String> waits(int i) {
       List<String> controls = new ArrayList<>(controls(caller));
       if (context != null && !inside[i]) {
@@ -100,7 +103,7 @@ final class FunctionLowering {
   }
 
   /**
-   * Adds a node, or what it stands for; says whether that has effects.
+   * Adds a node, or the nodes that replace it. Returns whether they have effects.
    *
    * @param inside which of its data inputs are inside {@code context}
    */
@@ -181,12 +184,15 @@ final class FunctionLowering {
   }
 
   /**
-   * What has become of a body: where its results are, which of them are inside the context, and
-   * what to wait for to have its effects.
+   * A body in the graph: the edges of its results, which of them are inside the context, and the
+   * nodes to wait for until its effects have happened.
    */
   private record Instance(List<String> results, boolean[] inside, List<String> effects) {}
 
-  /** How a body is put in place of a call; {@code inside} says which arguments are so. */
+  /**
+   * The place of a body that replaces a call; {@code inside} marks the arguments that are inside
+   * the context.
+   */
   private record Placing(
       String prefix, String device, List<String> arguments, boolean[] inside, String context) {}
 
@@ -214,7 +220,7 @@ final class FunctionLowering {
           within[i] = isInside(in, at, inside);
           waits |= within[i];
         } else {
-          // To have waited for an argument says nothing of which way it has come.
+          // Waiting for an argument does not show which branch it came from.
           waits |= !arguments.containsKey(in.substring(1));
         }
       }
@@ -251,7 +257,10 @@ final class FunctionLowering {
     return new Instance(results, resultsInside, after);
   }
 
-  /** Whether a value of a body is inside its context; nodes are, but may hand on what is not. */
+  /**
+   * Whether a value of a body is inside its context. Nodes are, but they may forward values that
+   * are not.
+   */
   private boolean isInside(String edge, String flat, Map<String, Boolean> arguments) {
     Boolean argument = arguments.get(edge);
     if (argument != null) {
@@ -268,7 +277,7 @@ final class FunctionLowering {
     }
   }
 
-  /** A device asked for in a body counts within what the caller asks for. */
+  /** Merges the device of a node in a body with that of the caller. */
   private static String merged(String inner, String outer) {
     return inner.isEmpty()
         ? outer
@@ -296,13 +305,13 @@ final class FunctionLowering {
     return AttrValue.newBuilder().setI(v).build();
   }
 
-  /** Leaves the node that has the caller's name. */
+  /** Adds the node that keeps the caller's name. */
   private void leave(
       Site site, List<DataType> types, List<String> results, boolean[] inside, List<String> after) {
     NodeDef caller = site.caller;
     List<String> made = new ArrayList<>(results);
     for (int i = 0; depth == 1 && i < made.size(); i++) {
-      // A client that feeds a result means what the call gives, not what it was given.
+      // A client that feeds a result replaces the output of the call, not its argument.
       if (data(caller).contains(made.get(i)) && types.get(i) != DataType.DT_RESOURCE) {
         String name = caller.getName() + "/_output_" + i;
         made.set(i, add(node(name, "Identity", caller.getDevice(), types.get(i), made.get(i))));
@@ -322,8 +331,8 @@ final class FunctionLowering {
   }
 
   /**
-   * The context of what a call stands for: that of the caller, or if that has control inputs a node
-   * that has run when all of these have.
+   * The context of the lowered call: that of the caller or, if the caller has control inputs, a
+   * node that runs after all of them.
    */
   private String context(Site site) {
     List<String> controls = controls(site.caller);
@@ -366,7 +375,7 @@ final class FunctionLowering {
 
   // ---- branches ----
 
-  /** A way to go: the function to call if {@code predicate} comes out at this side of a Switch. */
+  /** One branch: the function to call if {@code predicate} selects this side of a Switch. */
   private record Branch(String name, AttrValue function, String predicate, int side) {}
 
   private boolean lowerIf(Site site) {
@@ -385,7 +394,7 @@ final class FunctionLowering {
             new Branch("then", attr(n, "then_branch"), predicate, 1)));
   }
 
-  /** The branch of an index that there is none for is the last. */
+  /** An index out of range selects the last branch. */
   private boolean lowerCase(Site site) {
     NodeDef n = site.caller;
     String index = first(site, DataType.DT_INT32);
@@ -422,7 +431,7 @@ final class FunctionLowering {
     return add(node(name, op, n.getDevice(), DataType.DT_INT32, index, add(value)));
   }
 
-  /** Input 0, held back until the caller may run. */
+  /** Input 0, delayed until the caller may run. */
   private String first(Site site, DataType type) {
     NodeDef n = site.caller;
     if (data(n).isEmpty()) {
@@ -531,7 +540,7 @@ final class FunctionLowering {
       first = varies[i] ? i : first;
     }
     for (int i = 0; first < 0 && i < count; i++) {
-      // Only the effects of a round change; a variable that stays the same still counts them.
+      // A resource does not vary between iterations; only their effects do.
       varies[i] = types.get(i) != DataType.DT_RESOURCE;
       first = varies[i] ? i : first;
     }
@@ -617,7 +626,7 @@ final class FunctionLowering {
 
   // ---- the end ----
 
-  /** The node with inputs that are where they are made. */
+  /** The node with each input replaced by the edge that computes it. */
   private NodeDef resolved(NodeDef n) {
     NodeDef.Builder b = n.toBuilder().clearInput();
     for (String in : n.getInputList()) {
@@ -636,7 +645,7 @@ final class FunctionLowering {
     return colon < 0 ? ref : ref.substring(0, colon);
   }
 
-  /** The number of an output; negative if that is no number. */
+  /** The index of an output; negative if it is not a number. */
   private static int indexOf(String ref) {
     int colon = ref.lastIndexOf(':');
     try {

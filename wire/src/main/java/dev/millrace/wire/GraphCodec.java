@@ -4,10 +4,10 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.Names;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.name.Names;
 import dev.millrace.proto.FunctionDef;
 import dev.millrace.proto.FunctionDefLibrary;
 import dev.millrace.proto.GraphDef;
@@ -23,27 +23,29 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Graphs as GraphDefs. */
+/** Converts graphs from and to GraphDefs. */
 public final class GraphCodec {
-  /** The graph version Millrace writes: that of TensorFlow 1.15, which every later one reads. */
+  /**
+   * The graph version that Millrace writes: that of TensorFlow 1.15, which all later versions read.
+   */
   private static final int PRODUCER = 134;
 
   /** The collection of a graph's functions. */
   private static final String LIBRARY = "function_library";
 
-  /** How many nodes of a cycle a message names. */
+  /** The maximum number of nodes of a cycle in an error message. */
   private static final int SHOWN = 8;
 
   private GraphCodec() {}
 
   // ---- to messages ----
 
-  /** All of a graph. */
+  /** Encodes the whole graph. */
   public static GraphDef encode(Graph graph) {
     return encode(graph, 0);
   }
 
-  /** The nodes of a graph from the one with id {@code from} on, as ExtendSession wants them. */
+  /** Encodes the nodes with id {@code from} and later, for ExtendSession. */
   public static GraphDef encode(Graph graph, int from) {
     GraphDef.Builder b = GraphDef.newBuilder();
     b.setVersions(VersionDef.newBuilder().setProducer(PRODUCER));
@@ -128,7 +130,7 @@ public final class GraphCodec {
         .forEach((name, made) -> graph.lend(name, made.stream().map(graph::output).toList()));
   }
 
-  /** The functions the graph has so far, those of {@code more} included; the last one counts. */
+  /** The functions of the graph and of {@code more}; a later definition replaces an earlier one. */
   private static Map<String, FunctionDef> functions(Graph graph, FunctionDefLibrary more) {
     List<Object> library = graph.collection(LIBRARY);
     Map<String, FunctionDef> byName = new HashMap<>();
@@ -144,7 +146,7 @@ public final class GraphCodec {
   /** One data input. */
   private record Edge(String node, int output) {}
 
-  /** A node taken apart but not added. {@code open}: inputs that are back edges of a loop. */
+  /** A parsed node that is not added yet. {@code open}: inputs that are back edges of a loop. */
   private record ParsedNode(
       NodeDef def, Op op, List<Edge> inputs, List<String> controls, List<Integer> open) {}
 
@@ -176,10 +178,7 @@ public final class GraphCodec {
     return new ParsedNode(n, op, inputs, controls, new ArrayList<>());
   }
 
-  /**
-   * The nodes in an order in which each comes after what it needs. Where a loop makes that
-   * impossible, the edges from NextIteration into Merge are left open.
-   */
+  /** The nodes in topological order. In loops, edges from NextIteration to Merge are left open. */
   private static List<Integer> order(
       List<ParsedNode> nodes, Map<String, Integer> index, Graph graph) {
     int[] pending = new int[nodes.size()];
@@ -234,7 +233,7 @@ public final class GraphCodec {
     return order;
   }
 
-  /** A cycle among the nodes that wait for ever: each of them waits for another. */
+  /** A cycle among the nodes that cannot be ordered. */
   private static String cycle(List<ParsedNode> nodes, Map<String, Integer> index, int[] pending) {
     Set<Integer> way = new LinkedHashSet<>();
     int at = 0;
@@ -258,7 +257,7 @@ public final class GraphCodec {
         + names.getFirst();
   }
 
-  /** A node without which {@code p} cannot be added, and which waits itself. */
+  /** A node that {@code p} depends on and that cannot be added either. */
   private static int awaited(ParsedNode p, Map<String, Integer> index, int[] pending) {
     for (int k = 0; k < p.inputs.size(); k++) {
       Integer source = index.get(p.inputs.get(k).node);
@@ -299,7 +298,7 @@ public final class GraphCodec {
                 attrs.put(k, p.op.attrs().containsKey(k) ? functions.bound(p.def, value) : value);
               } catch (MillraceException e) {
                 if (!p.op.attrs().containsKey(k)) {
-                  // A note from one part of TensorFlow to another: carried, not understood.
+                  // An internal attribute of TensorFlow: kept without interpretation.
                   attrs.put(k, new AttrValue.Opaque(v.toByteArray()));
                   return;
                 }

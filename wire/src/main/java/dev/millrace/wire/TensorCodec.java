@@ -5,13 +5,14 @@ import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.sun.management.OperatingSystemMXBean;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.proto.DataType;
 import dev.millrace.proto.ResourceHandleProto;
 import dev.millrace.proto.TensorProto;
 import dev.millrace.proto.TensorShapeProto;
 import dev.millrace.proto.VariantTensorDataProto;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.VariantValue;
@@ -22,9 +23,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Tensors and shapes as protobuf messages, by TensorFlow's rules. */
+/** Converts tensors and shapes from and to protobuf messages by TensorFlow's rules. */
 public final class TensorCodec {
-  /** No tensor of a message may be larger than a message can be. */
+  /** Size limit of a tensor in a message: the maximum size of a message. */
   private static final long MAX_BYTES = Integer.MAX_VALUE;
 
   /** Limit on nested variants: no program reaches it, a damaged message may. */
@@ -34,7 +35,7 @@ public final class TensorCodec {
 
   // ---- shapes ----
 
-  /** As TensorFlow's message. */
+  /** Encodes a shape. */
   public static TensorShapeProto encode(Shape shape) {
     TensorShapeProto.Builder b = TensorShapeProto.newBuilder();
     if (!shape.hasRank()) {
@@ -46,7 +47,7 @@ public final class TensorCodec {
     return b.build();
   }
 
-  /** From TensorFlow's message. */
+  /** Decodes a shape. */
   public static Shape decode(TensorShapeProto p) {
     if (p.getUnknownRank()) {
       return Shape.unknown();
@@ -62,14 +63,14 @@ public final class TensorCodec {
     return Shape.of(d);
   }
 
-  /** As TensorFlow's number. */
+  /** TensorFlow's enum value of a type. */
   public static DataType encode(DType t) {
     return DataType.forNumber(t.number());
   }
 
   // ---- tensors to messages ----
 
-  /** A tensor with its elements as bytes, as they stand in responses between tasks. */
+  /** Encodes a tensor with its elements as bytes, as in responses between tasks. */
   public static TensorProto encode(Tensor t) {
     TensorProto.Builder b = header(t);
     if (t.dtype().isPlain()) {
@@ -78,7 +79,7 @@ public final class TensorCodec {
     return b.setTensorContent(framed(t)).build();
   }
 
-  /** A tensor as a constant in a GraphDef: strings readable, few numbers as bytes all the same. */
+  /** Encodes a tensor as a constant of a GraphDef: strings one by one, numbers as bytes. */
   public static TensorProto encodeConstant(Tensor t) {
     if (t.dtype() != DType.STRING) {
       return encode(t);
@@ -107,7 +108,9 @@ public final class TensorCodec {
     return s;
   }
 
-  /** Lengths as varints, then all bytes: how strings and handles stand in tensor_content. */
+  /**
+   * The lengths as varints, then all bytes: the encoding of strings and handles in tensor_content.
+   */
   private static ByteString framed(Tensor t) {
     ByteString.Output out = ByteString.newOutput();
     try {
@@ -163,7 +166,7 @@ public final class TensorCodec {
 
   /** The tensor a message describes, owned by the caller. Throws on anything inconsistent. */
   public static Tensor decode(TensorProto p) {
-    return decodeCounted(p).guarded();
+    return Refs.handle(decodeCounted(p));
   }
 
   /** Like {@link #decode}, with one counted reference. */
@@ -193,19 +196,19 @@ public final class TensorCodec {
             "A %s tensor of shape %s needs %d bytes of content; the message has %d.",
             type, shape, bytes, content.size());
       }
-      Tensor t = Tensor.allocateCounted(type, shape);
+      Tensor t = Refs.allocate(type, shape);
       content.copyTo(t.data().asByteBuffer());
       return t;
     }
     int given = valueCount(p, type);
-    // One value may stand for a whole large tensor, but not for more than memory can hold.
+    // One value may represent a large tensor, but not one that exceeds the memory.
     if (bytes > MAX_BYTES && given < shape.elements() && bytes > memory()) {
       throw MillraceException.invalid(
           "A %s tensor of shape %s (%d bytes) is given by only %d values; more than half of this"
               + " machine's memory must be given in full.",
           type, shape, bytes, given);
     }
-    Tensor t = Tensor.allocateCounted(type, shape);
+    Tensor t = Refs.allocate(type, shape);
     fill(p, t, given);
     return t;
   }
@@ -232,7 +235,10 @@ public final class TensorCodec {
     };
   }
 
-  /** Fewer values than elements: the last repeats; none: all are zero; more: ignored. */
+  /**
+   * Fills {@code t}: if there are fewer values than elements, the last one repeats; without values
+   * all are zero; extra values are ignored.
+   */
   private static void fill(TensorProto p, Tensor t, int given) {
     long n = t.elements();
     MemorySegment data = t.data();
@@ -247,7 +253,7 @@ public final class TensorCodec {
     }
     long done = (long) count * size;
     long last = done - size;
-    // Doubling copies; the first one begins with the last value.
+    // Copies in doubling steps, starting from the last value.
     long filled = size;
     long remaining = data.byteSize() - done;
     if (remaining > 0) {
@@ -317,7 +323,7 @@ public final class TensorCodec {
         }
       }
     }
-    return Tensor.ofObjects(type, shape, elements);
+    return Refs.ofObjects(type, shape, elements);
   }
 
   /** Variants may hold tensors that are variants, and so on. */
@@ -325,7 +331,7 @@ public final class TensorCodec {
     if (depth > MAX_DEPTH) {
       throw MillraceException.invalid("Variants are nested more than %d deep.", MAX_DEPTH);
     }
-    Tensor out = Tensor.ofObjects(DType.VARIANT, shape, elements);
+    Tensor out = Refs.ofObjects(DType.VARIANT, shape, elements);
     try {
       ByteString content = p.getTensorContent();
       if (!content.isEmpty()) {
@@ -340,10 +346,10 @@ public final class TensorCodec {
       }
       return out;
     } catch (InvalidProtocolBufferException e) {
-      out.release();
+      Refs.release(out);
       throw MillraceException.invalid("A variant is malformed: %s", e.getMessage());
     } catch (RuntimeException e) {
-      out.release();
+      Refs.release(out);
       throw e;
     }
   }
@@ -356,7 +362,7 @@ public final class TensorCodec {
     try {
       v.getTensorsList().forEach(t -> tensors.add(decodeCounted(t, depth + 1)));
     } catch (RuntimeException e) {
-      tensors.forEach(Tensor::release);
+      tensors.forEach(Refs::release);
       throw e;
     }
     return new VariantValue.Encoded(v.getTypeName(), v.getMetadata().toByteArray(), tensors);

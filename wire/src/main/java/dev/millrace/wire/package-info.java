@@ -1,6 +1,6 @@
 /**
- * Between TensorFlow's messages and Millrace's types: {@link dev.millrace.wire.TensorCodec}, {@link
- * dev.millrace.wire.GraphCodec}. What comes from outside is checked here: sizes before memory is
- * taken, names before they are used.
+ * Codecs between TensorFlow's messages and Millrace's types: {@link dev.millrace.wire.TensorCodec},
+ * {@link dev.millrace.wire.GraphCodec}. They validate input from outside: sizes before allocating
+ * memory, names before using them.
  */
 package dev.millrace.wire;

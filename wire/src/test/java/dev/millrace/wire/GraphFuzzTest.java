@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import com.google.protobuf.ByteString;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AttrSpec;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.op.AttrSpec;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.AttrValue;
 import dev.millrace.proto.DataType;
@@ -145,7 +145,7 @@ class GraphFuzzTest {
           .build();
     }
     Shape shape = upTo(2) == 0 ? Shape.scalar() : Shape.of(1 + upTo(4));
-    Tensor t = Tensor.allocateCounted(type, shape).guarded();
+    Tensor t = Tensor.allocate(type, shape);
     for (long k = 0; k < t.elements(); k++) {
       t.setDouble(k, upTo(4) == 0 ? one(NUMBERS) : upTo(6) - 2);
     }

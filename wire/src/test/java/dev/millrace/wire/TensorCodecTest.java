@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ByteString;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.proto.DataType;
 import dev.millrace.proto.TensorProto;
 import dev.millrace.proto.TensorShapeProto;

@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Eager;
 import dev.millrace.graph.NodeBuilder;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Eager;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Placeholder;
 import dev.millrace.proto.DataType;

@@ -1,96 +1,87 @@
 package dev.millrace.cli.text;
 
-import java.util.Iterator;
-import java.util.Map;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.PrettyPrinter;
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import com.fasterxml.jackson.core.util.JsonGeneratorDelegate;
+import com.fasterxml.jackson.core.util.Separators;
+import com.fasterxml.jackson.jr.ob.JSON;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
 
 /**
- * Writes maps, lists, strings, numbers, booleans and nulls as JSON, two spaces to a level. What has
- * no form in JSON, as NaN, becomes null.
+ * Writes maps, lists, strings, numbers, booleans and nulls as JSON; any other value becomes its
+ * {@code toString()}. NaN and the infinities, which JSON does not have, become null.
  */
 public final class Json {
-  private final StringBuilder text = new StringBuilder();
+  private static final JsonFactory FACTORY = new JsonFactory();
+
+  private static final JSON WRITER = JSON.std.without(JSON.Feature.HANDLE_JAVA_BEANS);
+
+  /** Two spaces per level, {@code "name": value}. */
+  private static final DefaultPrettyPrinter INDENTED =
+      new DefaultPrettyPrinter(
+              Separators.createDefaultInstance()
+                  .withObjectFieldValueSpacing(Separators.Spacing.AFTER)
+                  .withObjectEmptySeparator("")
+                  .withArrayEmptySeparator(""))
+          .withObjectIndenter(new DefaultIndenter("  ", "\n"))
+          .withArrayIndenter(new DefaultIndenter("  ", "\n"));
 
   private Json() {}
 
-  /** The text of a value. */
+  /** Returns the text of a value, two spaces per level. */
   public static String of(Object value) {
-    Json j = new Json();
-    j.value(value, "\n");
-    return j.text.toString();
+    return text(value, INDENTED.createInstance());
   }
 
-  /** The text of a value on one line. */
+  /** Returns the text of a value on one line. */
   public static String compact(Object value) {
-    Json j = new Json();
-    j.value(value, "");
-    return j.text.toString();
+    return text(value, null);
   }
 
-  /** A string in quotes, as both JSON and YAML read it. */
+  /** Returns a string in quotes, as both JSON and YAML read it. */
   static String quoted(String s) {
-    StringBuilder b = new StringBuilder("\"");
-    for (int i = 0; i < s.length(); i++) {
-      char c = s.charAt(i);
-      switch (c) {
-        case '"', '\\' -> b.append('\\').append(c);
-        case '\n' -> b.append("\\n");
-        case '\t' -> b.append("\\t");
-        case '\r' -> b.append("\\r");
-        default -> {
-          if (c < 0x20 || c == 0x7f) {
-            b.append(String.format("\\u%04x", (int) c));
-          } else {
-            b.append(c);
-          }
-        }
+    // YAML does not allow an unescaped DEL; JSON does.
+    return compact(s).replace("\u007f", "\\u007f");
+  }
+
+  private static String text(Object value, PrettyPrinter printer) {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator generator = new FiniteNumbers(FACTORY.createGenerator(text))) {
+      generator.setPrettyPrinter(printer);
+      WRITER.write(value, generator);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot be written as JSON: " + e.getMessage(), e);
+    }
+    return text.toString();
+  }
+
+  /** Writes null for numbers that are not finite. */
+  private static final class FiniteNumbers extends JsonGeneratorDelegate {
+    FiniteNumbers(JsonGenerator target) {
+      super(target);
+    }
+
+    @Override
+    public void writeNumber(double value) throws IOException {
+      if (Double.isFinite(value)) {
+        super.writeNumber(value);
+      } else {
+        writeNull();
       }
     }
-    return b.append('"').toString();
-  }
 
-  /** Appends a value; {@code line} begins a line at its level and is empty if all is one line. */
-  private void value(Object value, String line) {
-    switch (value) {
-      case null -> text.append("null");
-      case Boolean b -> text.append(b);
-      case Double d when !Double.isFinite(d) -> text.append("null");
-      case Float f when !Float.isFinite(f) -> text.append("null");
-      case Number n -> text.append(n);
-      case Map<?, ?> m -> {
-        Iterator<? extends Map.Entry<?, ?>> entries = m.entrySet().iterator();
-        text.append('{');
-        while (entries.hasNext()) {
-          Map.Entry<?, ?> e = entries.next();
-          begin(line);
-          text.append(quoted(String.valueOf(e.getKey()))).append(": ");
-          value(e.getValue(), deeper(line));
-          end(entries.hasNext(), line);
-        }
-        text.append('}');
+    @Override
+    public void writeNumber(float value) throws IOException {
+      if (Float.isFinite(value)) {
+        super.writeNumber(value);
+      } else {
+        writeNull();
       }
-      case Iterable<?> list -> {
-        Iterator<?> items = list.iterator();
-        text.append('[');
-        while (items.hasNext()) {
-          begin(line);
-          value(items.next(), deeper(line));
-          end(items.hasNext(), line);
-        }
-        text.append(']');
-      }
-      default -> text.append(quoted(value.toString()));
     }
-  }
-
-  private void begin(String line) {
-    text.append(deeper(line));
-  }
-
-  private void end(boolean more, String line) {
-    text.append(more ? line.isEmpty() ? ", " : "," : line);
-  }
-
-  private static String deeper(String line) {
-    return line.isEmpty() ? "" : line + "  ";
   }
 }

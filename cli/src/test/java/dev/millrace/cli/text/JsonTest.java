@@ -18,8 +18,24 @@ class JsonTest {
   }
 
   @Test
+  void otherValuesAreWrittenAsTheirText() {
+    record Point(int x, int y) {}
+    assertEquals("[\"Point[x=1, y=2]\",\"1s\"]", Json.compact(List.of(new Point(1, 2), unit())));
+  }
+
+  private static Object unit() {
+    return new Object() {
+      @Override
+      public String toString() {
+        return "1s";
+      }
+    };
+  }
+
+  @Test
   void whatJsonCannotSayIsNull() {
     assertEquals("null", Json.of(Double.NaN));
+    assertEquals("[null,1.5]", Json.compact(List.of(Double.NEGATIVE_INFINITY, 1.5)));
     assertEquals("null", Json.of(Float.POSITIVE_INFINITY));
   }
 }

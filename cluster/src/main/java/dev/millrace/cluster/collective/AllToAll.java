@@ -10,9 +10,9 @@ import java.util.List;
  * the two ranks with nothing between them, and so does this.
  */
 final class AllToAll {
-  private final Exchange exchange;
+  private final BufferExchange exchange;
 
-  AllToAll(Exchange exchange) {
+  AllToAll(BufferExchange exchange) {
     this.exchange = exchange;
   }
 
@@ -26,7 +26,7 @@ final class AllToAll {
     if (given.bytes(me) == 0) {
       return;
     }
-    List<Exchange.Fetch> fetches = new ArrayList<>();
+    List<BufferExchange.Fetch> fetches = new ArrayList<>();
     List<MemorySegment> places = new ArrayList<>();
     for (int other = 0; other < size; other++) {
       if (other != me) {

@@ -1,11 +1,13 @@
 package dev.millrace.cluster.collective;
 
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
 import java.lang.foreign.MemorySegment;
 
 /** A tensor cut into a number of pieces of one length, of which the last may be short or empty. */
 record Chunks(MemorySegment whole, long chunkBytes) {
   /** What TensorFlow 2 aligns to; another build of it may have been told otherwise. */
-  private static final int ALIGNMENT = Integer.getInteger("millrace.collective.alignment", 64);
+  private static final int ALIGNMENT = Config.ofProcess().get(ClusterSettings.COLLECTIVE_ALIGNMENT);
 
   /** Equal pieces: the length is a multiple of {@code count} elements. */
   static Chunks equal(MemorySegment whole, int count) {

@@ -2,7 +2,8 @@ package dev.millrace.cluster.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.DeviceSpec;
+import dev.millrace.base.Timers;
+import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.proto.CompleteGroupRequest;
 import dev.millrace.proto.CompleteGroupResponse;
 import dev.millrace.proto.CompleteInstanceRequest;
@@ -15,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +35,7 @@ final class GroupTable {
   private static final int BROADCAST = 1;
 
   private final Duration patience;
+  private final Timers timers;
   private final Map<Integer, Gathering> groups = new HashMap<>();
 
   /** A group and who waits for it; and once it is complete, its operations. */
@@ -95,7 +96,8 @@ final class GroupTable {
   }
 
   /** A table that lets a device wait for the others of its group for {@code patience}. */
-  GroupTable(Duration patience) {
+  GroupTable(Duration patience, Timers timers) {
+    this.timers = timers;
     this.patience = patience;
   }
 
@@ -112,8 +114,7 @@ final class GroupTable {
     }
     afterwards.run();
     if (!answer.isDone()) {
-      CompletableFuture.delayedExecutor(patience.toNanos(), TimeUnit.NANOSECONDS, Runnable::run)
-          .execute(() -> giveUp(r.getGroupKey(), answer));
+      timers.later(patience.toNanos(), () -> giveUp(r.getGroupKey(), answer));
     }
     return answer;
   }
@@ -257,7 +258,7 @@ final class GroupTable {
     }
     List<String> sources = i.isSource.keySet().stream().filter(i.isSource::get).toList();
     if (sources.size() == 1) {
-      Group ranked = Group.of(r.getGroupKey(), List.copyOf(g.devices.values()));
+      CollectiveGroup ranked = CollectiveGroup.of(r.getGroupKey(), List.copyOf(g.devices.values()));
       afterwards.complete(i.waiting, instanceResponse(r, ranked.rank(sources.getFirst())));
     } else {
       i.isSource.clear();

@@ -2,8 +2,9 @@ package dev.millrace.cluster.collective;
 
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.collective.reduce.Reducer;
-import dev.millrace.graph.op.Collectives;
+import dev.millrace.graph.resource.CollectiveExecutor;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -24,7 +25,7 @@ final class Rings {
 
   private static final int DEFAULT_RINGS_PER_DEVICE = 2;
 
-  private final Exchange exchange;
+  private final BufferExchange exchange;
   private final int size;
 
   /** By ring: the group's rank of the device at each place, and the own place. */
@@ -33,7 +34,7 @@ final class Rings {
   private final List<Integer> places = new ArrayList<>();
 
   /** Rings of the exchange's group with these offsets, as TensorFlow's {@code subdiv_offsets}. */
-  Rings(Exchange exchange, List<Integer> offsets) {
+  Rings(BufferExchange exchange, List<Integer> offsets) {
     this.exchange = exchange;
     size = exchange.group().size();
     int own = exchange.rank();
@@ -63,7 +64,8 @@ final class Rings {
   }
 
   /** The offsets of a reduction: those given, or as many as its size asks for. */
-  static List<Integer> offsets(Collectives.Reduce work, Group group, long tensorBytes) {
+  static List<Integer> offsets(
+      CollectiveExecutor.Reduce work, CollectiveGroup group, long tensorBytes) {
     if (!work.rings().isEmpty()) {
       return work.rings();
     }
@@ -85,11 +87,11 @@ final class Rings {
     return offsets;
   }
 
-  void reduce(Tensor value, Collectives.Reduce work) {
+  void reduce(Tensor value, CollectiveExecutor.Reduce work) {
     Chunks chunks = Chunks.aligned(value.data(), value.dtype().bytes(), size * orders.size());
     Reducer reducer = Reducer.of(value.dtype(), merging(work.merge()));
     Reducer finisher = Reducer.of(value.dtype(), work.divides() ? ReduceOp.AVERAGE : ReduceOp.SUM);
-    Tensor received = Tensor.allocateCounted(DType.UINT8, Shape.of(chunks.bytes(0)));
+    Tensor received = Refs.allocate(DType.UINT8, Shape.of(chunks.bytes(0)));
     try {
       MemorySegment other = received.data();
       // The first time round: add what comes to what is here.
@@ -105,14 +107,14 @@ final class Rings {
         MemorySegment chunk = chunks.get(done);
         finisher.finish(chunk, 0, chunk.byteSize(), size);
       }
-      pass(1, chunks, Exchange.Fetch::into);
+      pass(1, chunks, BufferExchange.Fetch::into);
       exchange.awaitTaken();
     } finally {
-      received.release();
+      Refs.release(received);
     }
   }
 
-  private static ReduceOp merging(Collectives.Merge merge) {
+  private static ReduceOp merging(CollectiveExecutor.Merge merge) {
     return switch (merge) {
       case ADD -> ReduceOp.SUM;
       case MUL -> ReduceOp.PRODUCT;
@@ -125,13 +127,13 @@ final class Rings {
     Chunks chunks = Chunks.equal(value.data(), size);
     MemorySegment mine = chunks.get(places.getFirst());
     MemorySegment.copy(own.data(), 0, mine, 0, mine.byteSize());
-    pass(0, chunks, Exchange.Fetch::into);
+    pass(0, chunks, BufferExchange.Fetch::into);
     exchange.awaitTaken();
   }
 
   /** What to do with a piece that has been asked for. */
   private interface Arrival {
-    void take(Exchange.Fetch fetch, MemorySegment chunk);
+    void take(BufferExchange.Fetch fetch, MemorySegment chunk);
   }
 
   /**
@@ -139,7 +141,7 @@ final class Rings {
    * own number the first time, the next one the second time.
    */
   private void pass(int pass, Chunks chunks, Arrival arrival) {
-    List<Exchange.Fetch> fetches = new ArrayList<>();
+    List<BufferExchange.Fetch> fetches = new ArrayList<>();
     for (int step = 0; step < size - 1; step++) {
       for (int ring = 0; ring < orders.size(); ring++) {
         int chunk = index(places.get(ring) + pass - step - 1, ring);
@@ -162,7 +164,7 @@ final class Rings {
         }
       }
       for (int ring = 0; ring < orders.size(); ring++) {
-        Exchange.Fetch fetch = fetches.get(next++);
+        BufferExchange.Fetch fetch = fetches.get(next++);
         if (fetch != null) {
           arrival.take(fetch, chunks.get(index(places.get(ring) + pass - step - 1, ring)));
         }

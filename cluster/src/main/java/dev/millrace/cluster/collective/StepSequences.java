@@ -2,6 +2,7 @@ package dev.millrace.cluster.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
 import dev.millrace.proto.GetStepSequenceRequest;
 import dev.millrace.proto.GetStepSequenceResponse;
 import dev.millrace.proto.StepSequence;
@@ -9,7 +10,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongUnaryOperator;
 
 /**
@@ -25,11 +25,13 @@ public final class StepSequences {
 
   private final boolean isLeader;
   private final LongUnaryOperator askLeader;
+  private final Platform platform;
   private final Map<Long, Long> next = new HashMap<>();
   private final Set<Long> running = new HashSet<>();
 
   /** Sequences of a task; {@code askLeader} gives the next id for a graph key, and may wait. */
-  StepSequences(boolean isLeader, LongUnaryOperator askLeader) {
+  StepSequences(boolean isLeader, LongUnaryOperator askLeader, Platform platform) {
+    this.platform = platform;
     this.isLeader = isLeader;
     this.askLeader = askLeader;
   }
@@ -88,6 +90,6 @@ public final class StepSequences {
   }
 
   private long current(long graphKey) {
-    return next.computeIfAbsent(graphKey, k -> ThreadLocalRandom.current().nextLong() & MASK);
+    return next.computeIfAbsent(graphKey, k -> platform.random().nextLong() & MASK);
   }
 }

@@ -3,9 +3,10 @@ package dev.millrace.cluster.collective;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.worker.Peers;
-import dev.millrace.graph.DeviceSpec;
-import dev.millrace.graph.op.Collectives;
+import dev.millrace.base.Platform;
+import dev.millrace.cluster.peer.WorkerPeers;
+import dev.millrace.graph.name.DeviceSpec;
+import dev.millrace.graph.resource.CollectiveExecutor;
 import dev.millrace.proto.CompleteGroupRequest;
 import dev.millrace.proto.CompleteGroupResponse;
 import dev.millrace.proto.CompleteInstanceRequest;
@@ -32,11 +33,12 @@ import java.util.function.Function;
  */
 public final class TaskCollectives {
   private final String leader;
-  private final Peers peers;
+  private final WorkerPeers peers;
   private final Function<String, DeviceAttributes> attributes;
-  private final GroupTable table = new GroupTable(Patience.DEFAULT);
+  private final Platform platform;
+  private final GroupTable table;
   private final StepSequences steps;
-  private final Map<Integer, Group> groups = new ConcurrentHashMap<>();
+  private final Map<Integer, CollectiveGroup> groups = new ConcurrentHashMap<>();
   private final Map<InstanceId, Instance> instances = new ConcurrentHashMap<>();
 
   private record InstanceId(int groupKey, int instanceKey) {}
@@ -51,11 +53,17 @@ public final class TaskCollectives {
    * @param attributes what is known of this task's device of a name
    */
   public TaskCollectives(
-      String task, String leader, Peers peers, Function<String, DeviceAttributes> attributes) {
+      String task,
+      String leader,
+      WorkerPeers peers,
+      Function<String, DeviceAttributes> attributes,
+      Platform platform) {
+    this.platform = platform;
+    this.table = new GroupTable(CollectiveDeadline.DEFAULT, platform.timers());
     this.leader = leader;
     this.peers = peers;
     this.attributes = attributes;
-    this.steps = new StepSequences(task.equals(leader), this::askForStepId);
+    this.steps = new StepSequences(task.equals(leader), this::askForStepId, platform);
   }
 
   /** The ids of steps with collectives. */
@@ -64,7 +72,7 @@ public final class TaskCollectives {
   }
 
   /** This step's collectives on this task, with its pieces in {@code buffers}. */
-  public Collectives of(long stepId, Buffers buffers) {
+  public CollectiveExecutor of(long stepId, Buffers buffers) {
     return (part, work, value, cancellation) ->
         run(stepId, buffers, part, work, value, cancellation);
   }
@@ -72,32 +80,35 @@ public final class TaskCollectives {
   private void run(
       long stepId,
       Buffers buffers,
-      Collectives.Part part,
-      Collectives.Work work,
+      CollectiveExecutor.Part part,
+      CollectiveExecutor.Work work,
       Tensor value,
       Cancellation cancellation) {
-    Patience patience = new Patience(part.name() + " on " + part.device(), part.timeout());
+    CollectiveDeadline patience =
+        new CollectiveDeadline(
+            part.name() + " on " + part.device(), part.timeout(), platform.timers());
     try {
-      Group group = group(part, work, patience, cancellation);
-      if (work instanceof Collectives.Join) {
+      CollectiveGroup group = group(part, work, patience, cancellation);
+      if (work instanceof CollectiveExecutor.Join) {
         return;
       }
       int source = source(stepId, part, work, value, patience, cancellation);
-      try (Exchange exchange =
-          new Exchange(stepId, part, group, buffers, peers, patience, cancellation)) {
+      try (BufferExchange exchange =
+          new BufferExchange(stepId, part, group, buffers, peers, patience, cancellation)) {
         switch (work) {
-          case Collectives.Reduce r ->
+          case CollectiveExecutor.Reduce r ->
               new Rings(exchange, Rings.offsets(r, group, value.byteSize())).reduce(value, r);
-          case Collectives.Gather g -> new Rings(exchange, List.of(0)).gather(value, g.own());
-          case Collectives.Broadcast b -> new Tree(exchange, source).broadcast(value);
-          case Collectives.AllToAll a -> new AllToAll(exchange).run(value, a.own());
-          case Collectives.ReduceScatter r -> {
+          case CollectiveExecutor.Gather g ->
+              new Rings(exchange, List.of(0)).gather(value, g.own());
+          case CollectiveExecutor.Broadcast b -> new Tree(exchange, source).broadcast(value);
+          case CollectiveExecutor.AllToAll a -> new AllToAll(exchange).run(value, a.own());
+          case CollectiveExecutor.ReduceScatter r -> {
             new Rings(exchange, Rings.offsets(r.how(), group, r.whole().byteSize()))
                 .reduce(r.whole(), r.how());
             long bytes = value.byteSize();
             MemorySegment.copy(r.whole().data(), exchange.rank() * bytes, value.data(), 0, bytes);
           }
-          case Collectives.Join j -> throw new IllegalStateException("it has been done");
+          case CollectiveExecutor.Join j -> throw new IllegalStateException("it has been done");
         }
       }
     } catch (MillraceException e) {
@@ -113,20 +124,23 @@ public final class TaskCollectives {
   }
 
   /** TensorFlow's number of a kind of operation. */
-  private static int type(Collectives.Work work) {
+  private static int type(CollectiveExecutor.Work work) {
     return switch (work) {
-      case Collectives.Reduce r -> 0;
-      case Collectives.Broadcast b -> 1;
-      case Collectives.Gather g -> 2;
-      case Collectives.AllToAll a -> 4;
-      case Collectives.ReduceScatter r -> 5;
-      case Collectives.Join j -> 0;
+      case CollectiveExecutor.Reduce r -> 0;
+      case CollectiveExecutor.Broadcast b -> 1;
+      case CollectiveExecutor.Gather g -> 2;
+      case CollectiveExecutor.AllToAll a -> 4;
+      case CollectiveExecutor.ReduceScatter r -> 5;
+      case CollectiveExecutor.Join j -> 0;
     };
   }
 
-  private Group group(
-      Collectives.Part part, Collectives.Work work, Patience patience, Cancellation cancellation) {
-    Group known = groups.get(part.groupKey());
+  private CollectiveGroup group(
+      CollectiveExecutor.Part part,
+      CollectiveExecutor.Work work,
+      CollectiveDeadline patience,
+      Cancellation cancellation) {
+    CollectiveGroup known = groups.get(part.groupKey());
     if (known != null && known.size() == part.groupSize()) {
       known.rank(part.device());
       return known;
@@ -155,7 +169,7 @@ public final class TaskCollectives {
               part.name(),
               part.groupSize()));
     }
-    Group group = Group.of(part.groupKey(), answer.getDeviceAttributesList());
+    CollectiveGroup group = CollectiveGroup.of(part.groupKey(), answer.getDeviceAttributesList());
     groups.put(part.groupKey(), group);
     return group;
   }
@@ -166,10 +180,10 @@ public final class TaskCollectives {
    */
   private int source(
       long stepId,
-      Collectives.Part part,
-      Collectives.Work work,
+      CollectiveExecutor.Part part,
+      CollectiveExecutor.Work work,
       Tensor value,
-      Patience patience,
+      CollectiveDeadline patience,
       Cancellation cancellation) {
     CompleteInstanceRequest.Builder request =
         CompleteInstanceRequest.newBuilder()
@@ -184,8 +198,8 @@ public final class TaskCollectives {
             .setDevice(part.device())
             .setStepId(part.once() ? stepId : 0);
     switch (work) {
-      case Collectives.Reduce r -> request.addAllSubdivOffset(r.rings());
-      case Collectives.Broadcast b -> request.addSubdivOffset(0).setIsSource(b.isSource());
+      case CollectiveExecutor.Reduce r -> request.addAllSubdivOffset(r.rings());
+      case CollectiveExecutor.Broadcast b -> request.addSubdivOffset(0).setIsSource(b.isSource());
       default -> {}
     }
     CompleteInstanceRequest told = request.build();
@@ -205,7 +219,8 @@ public final class TaskCollectives {
   }
 
   private long askForStepId(long graphKey) {
-    Patience patience = new Patience("A step with collectives", Duration.ZERO);
+    CollectiveDeadline patience =
+        new CollectiveDeadline("A step with collectives", Duration.ZERO, platform.timers());
     GetStepSequenceResponse answer =
         patience.await(
             peers
@@ -241,7 +256,7 @@ public final class TaskCollectives {
   /** Another task is gone, and with it the groups it belonged to. */
   public void lost(String task, MillraceException cause) {
     table.lost(task, cause);
-    for (Group g : List.copyOf(groups.values())) {
+    for (CollectiveGroup g : List.copyOf(groups.values())) {
       if (g.members().stream().anyMatch(m -> m.task().equals(task))) {
         forget(g.key());
       }

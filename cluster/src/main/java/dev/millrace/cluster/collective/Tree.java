@@ -11,7 +11,7 @@ import java.util.List;
  * as if it stood before all others too, and all numbers move up by one.
  */
 final class Tree {
-  private final Exchange exchange;
+  private final BufferExchange exchange;
 
   /** By level: the group's ranks of the devices that take part. */
   private final List<List<Integer>> levels = new ArrayList<>();
@@ -19,7 +19,7 @@ final class Tree {
   /** By level: the place of the source in it. */
   private final List<Integer> sources = new ArrayList<>();
 
-  Tree(Exchange exchange, int sourceRank) {
+  Tree(BufferExchange exchange, int sourceRank) {
     this.exchange = exchange;
     List<Integer> perTask = exchange.group().devicesPerTask();
     List<Integer> between = new ArrayList<>();

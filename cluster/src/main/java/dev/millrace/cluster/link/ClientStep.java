@@ -1,14 +1,13 @@
 package dev.millrace.cluster.link;
 
+import dev.millrace.cluster.peer.StepParameters;
 import dev.millrace.tensor.Tensor;
-import java.time.Duration;
 import java.util.List;
 
 /**
  * A client's call to run a step of its session.
  *
  * @param feeds values by the order of {@code feedNames}; borrowed for the call
- * @param timeout null for as long as it takes
  */
 public record ClientStep(
     String sessionHandle,
@@ -16,4 +15,4 @@ public record ClientStep(
     List<Tensor> feeds,
     List<String> fetches,
     List<String> targets,
-    Duration timeout) {}
+    StepParameters parameters) {}

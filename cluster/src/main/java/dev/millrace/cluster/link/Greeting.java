@@ -20,7 +20,7 @@ import java.io.IOException;
  */
 public record Greeting(
     int version,
-    Identity identity,
+    TaskIdentity identity,
     byte[] cluster,
     byte[] devices,
     String folder,
@@ -28,7 +28,7 @@ public record Greeting(
     long ticketHigh,
     long ticketLow) {
   /** Changes whenever the frames do. */
-  public static final int VERSION = 2;
+  public static final int VERSION = 3;
 
   /** The form on the wire. */
   public byte[] encode() {
@@ -57,7 +57,7 @@ public record Greeting(
   public static Greeting decode(byte[] bytes) throws IOException {
     DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes));
     int version = in.readInt();
-    Identity identity = new Identity(in.readUTF(), in.readLong(), in.readUTF());
+    TaskIdentity identity = new TaskIdentity(in.readUTF(), in.readLong(), in.readUTF());
     return new Greeting(
         version,
         identity,

@@ -3,10 +3,16 @@ package dev.millrace.cluster.link;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.worker.Outlet;
-import dev.millrace.cluster.worker.RunGraph;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
+import dev.millrace.cluster.peer.PushChannel;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepParameters;
+import dev.millrace.cluster.peer.StepReport;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
@@ -23,12 +29,14 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
  * A connection between two Millrace processes, the same at both ends: calls, their answers, and
- * tensors that are pushed. Frames go out through an {@link Outbox}.
+ * tensors that are pushed. Frames go out through an {@link SendQueue}.
  *
  * <p>Frames come in on one thread. It never writes, so that two processes that send each other much
  * cannot block each other; and when a frame asks it to run something, it first lets another thread
@@ -45,7 +53,7 @@ import java.util.function.Supplier;
  *
  * <p>Threading: any thread.
  */
-public final class Link implements Outlet {
+public final class Link implements PushChannel {
   private static final int BEAT = 1;
   private static final int RUN = 2;
   private static final int STEP = 3;
@@ -56,23 +64,30 @@ public final class Link implements Outlet {
   private static final int BYE = 8;
   private static final int HEARTBEAT_REQUEST = 9;
 
+  /** Flags of calls. */
+  private static final int OWN_SESSION = 1;
+
+  private static final int TRACED = 2;
+  private static final int DEFAULT = 4;
+
   private static final int KEPT_KEYS = 10_000;
-  private static final int GOODBYE_MILLIS = 200;
+  private static final long LEAVE_NANOS = 200_000_000L;
   private static final long UNUSED_NANOS = 5_000_000_000L;
   private static final long LEASE_WAIT_NANOS = 60_000_000_000L;
-  private static final long HEARTBEAT_REQUEST_MILLIS = 500;
+  private static final long HEARTBEAT_REQUEST_NANOS = 500_000_000L;
 
   /** A call of ours that has not been answered. */
-  private record Call(long stepId, CompletableFuture<List<Tensor>> answer) {}
+  private record Call(long stepId, StepReport report, CompletableFuture<List<Tensor>> answer) {}
 
-  private final Identity peer;
+  private final TaskIdentity peer;
   private final SocketChannel channel;
   private final LinkInput in;
   private final SharedFiles shared;
   private final LinkService service;
   private final Executor threads;
+  private final Timers timers;
 
-  private final Outbox outbox;
+  private final SendQueue outbox;
 
   private final AtomicLong callIds = new AtomicLong();
   private final Map<Long, Call> calls = new ConcurrentHashMap<>();
@@ -94,27 +109,31 @@ public final class Link implements Outlet {
   /** Until when the other side has certainly not given this link up: the end of the lease. */
   private volatile long leaseEndNanos;
 
-  private final Object leaseRenewed = new Object();
-  private long lastBeatNanos = System.nanoTime();
+  private final ReentrantLock leaseLock = new ReentrantLock();
+  private final Condition leaseRenewed = leaseLock.newCondition();
+  private long lastBeatNanos;
   private final AtomicBoolean beatQueued = new AtomicBoolean();
   private final AtomicBoolean isLost = new AtomicBoolean();
   private volatile MillraceException loss;
 
   Link(
-      Identity peer,
+      TaskIdentity peer,
       SocketChannel channel,
       LinkInput in,
       LinkOutput out,
       SharedFiles shared,
       LinkService service,
-      Executor threads) {
+      Executor threads,
+      Platform platform) {
+    this.timers = platform.timers();
+    this.lastBeatNanos = timers.now();
     this.peer = peer;
     this.channel = channel;
     this.in = in;
     this.shared = shared;
     this.service = service;
     this.threads = threads;
-    this.outbox = new Outbox(out, this::execute, this::loseWriting);
+    this.outbox = new SendQueue(out, this::execute, this::loseWriting, platform);
     // The handshake has reached the other side, or no call would come from it.
     this.leaseEndNanos = in.openedNanos() + Links.SILENCE.toNanos();
     if (shared != null) {
@@ -124,7 +143,7 @@ public final class Link implements Outlet {
   }
 
   /** Who is at the other end. */
-  public Identity peer() {
+  public TaskIdentity peer() {
     return peer;
   }
 
@@ -153,13 +172,14 @@ public final class Link implements Outlet {
   public CompletableFuture<List<Tensor>> run(RunGraph r, Cancellation cancellation) {
     return call(
         r.stepId(),
+        r.report(),
         cancellation,
         List.copyOf(r.feeds().values()),
         (o, id, feeds) -> {
           o.putByte(RUN);
           o.putLong(id);
           o.putString(r.sessionHandle());
-          o.putByte(r.ownSession() ? 1 : 0);
+          o.putByte((r.ownSession() ? OWN_SESSION : 0) | (r.report().isTraced() ? TRACED : 0));
           o.putString(r.graphHandle());
           o.putLong(r.stepId());
           o.putInt(feeds.size());
@@ -176,6 +196,7 @@ public final class Link implements Outlet {
   public CompletableFuture<List<Tensor>> step(ClientStep s, Cancellation cancellation) {
     return call(
         0,
+        s.parameters().report(),
         cancellation,
         s.feeds(),
         (o, id, feeds) -> {
@@ -188,7 +209,10 @@ public final class Link implements Outlet {
           }
           putStrings(o, s.fetches());
           putStrings(o, s.targets());
-          o.putLong(s.timeout() == null ? 0 : s.timeout().toMillis());
+          StepParameters how = s.parameters();
+          o.putLong(how.timeout() == null ? 0 : how.timeout().toMillis());
+          o.putByte((how.defaultTimeout() ? DEFAULT : 0) | (how.report().isTraced() ? TRACED : 0));
+          o.putLong(how.collectiveKey());
         });
   }
 
@@ -198,16 +222,20 @@ public final class Link implements Outlet {
 
   /** Sends a call whose tensors are kept until it is written. */
   private CompletableFuture<List<Tensor>> call(
-      long stepId, Cancellation cancellation, List<Tensor> borrowed, CallBody body) {
+      long stepId,
+      StepReport report,
+      Cancellation cancellation,
+      List<Tensor> borrowed,
+      CallBody body) {
     long id = callIds.incrementAndGet();
     CompletableFuture<List<Tensor>> answer = new CompletableFuture<>();
-    calls.put(id, new Call(stepId, answer));
+    calls.put(id, new Call(stepId, report, answer));
     List<Tensor> tensors = new ArrayList<>(borrowed.size());
     for (Tensor t : borrowed) {
-      tensors.add(leaving(t.retain()));
+      tensors.add(leaving(Refs.retain(t)));
     }
     outbox.sendNow(
-        new Outbox.Frame() {
+        new SendQueue.Frame() {
           @Override
           public void write(LinkOutput o) throws IOException {
             body.write(o, id, tensors);
@@ -215,7 +243,7 @@ public final class Link implements Outlet {
 
           @Override
           public void release() {
-            tensors.forEach(Tensor::release);
+            tensors.forEach(Refs::release);
           }
         });
     if (loss != null) {
@@ -269,7 +297,7 @@ public final class Link implements Outlet {
     if (copy == null) {
       return value;
     }
-    value.release();
+    Refs.release(value);
     return copy;
   }
 
@@ -277,7 +305,7 @@ public final class Link implements Outlet {
   public void push(long stepId, Rendezvous.Key key, Tensor produced) {
     Tensor value = leaving(produced);
     outbox.sendLater(
-        new Outbox.Frame() {
+        new SendQueue.Frame() {
           @Override
           public void write(LinkOutput o) throws IOException {
             o.putByte(TENSOR);
@@ -289,7 +317,7 @@ public final class Link implements Outlet {
           @Override
           public void release() {
             if (value != null) {
-              value.release();
+              Refs.release(value);
             }
           }
         });
@@ -298,7 +326,7 @@ public final class Link implements Outlet {
   @Override
   public Tensor stage(Tensor value) {
     Tensor copy = shared == null ? null : shared.stage(value);
-    return copy != null ? copy : value.copyCounted();
+    return copy != null ? copy : Refs.copy(value);
   }
 
   @Override
@@ -401,7 +429,7 @@ public final class Link implements Outlet {
   private Runnable readRun() throws IOException {
     long id = in.getLong();
     String session = in.getString();
-    boolean own = in.getByte() != 0;
+    int flags = in.getByte();
     String graph = in.getString();
     long stepId = in.getLong();
     Map<String, Tensor> feeds = new LinkedHashMap<>();
@@ -412,10 +440,13 @@ public final class Link implements Outlet {
     List<String> fetches = strings();
     Cancellation cancellation = new Cancellation(this::checkLease);
     serving.put(id, cancellation);
-    RunGraph call = new RunGraph(session, own, graph, stepId, feeds, fetches, null);
+    StepReport report = new StepReport((flags & TRACED) != 0);
+    RunGraph call =
+        new RunGraph(session, (flags & OWN_SESSION) != 0, graph, stepId, feeds, fetches, report);
     return () ->
         serve(
             id,
+            report,
             feeds.values(),
             () -> service.run(this, call, cancellation),
             () -> !service.forget(stepId),
@@ -433,6 +464,9 @@ public final class Link implements Outlet {
     List<String> fetches = strings();
     List<String> targets = strings();
     long millis = in.getLong();
+    int flags = in.getByte();
+    long collectiveKey = in.getLong();
+    StepReport report = new StepReport((flags & TRACED) != 0);
     ClientStep call =
         new ClientStep(
             session,
@@ -440,11 +474,16 @@ public final class Link implements Outlet {
             feeds,
             fetches,
             targets,
-            millis == 0 ? null : Duration.ofMillis(millis));
+            new StepParameters(
+                millis == 0 ? null : Duration.ofMillis(millis),
+                (flags & DEFAULT) != 0,
+                collectiveKey,
+                report));
     Cancellation cancellation = new Cancellation(this::checkLease);
     serving.put(id, cancellation);
     return () ->
-        serve(id, feeds, () -> service.step(this, call, cancellation), () -> false, () -> {});
+        serve(
+            id, report, feeds, () -> service.step(this, call, cancellation), () -> false, () -> {});
   }
 
   private List<String> strings() throws IOException {
@@ -459,6 +498,7 @@ public final class Link implements Outlet {
   /** Runs what was asked for and answers. */
   private void serve(
       long id,
+      StepReport report,
       Iterable<Tensor> feeds,
       Supplier<List<Tensor>> body,
       BooleanSupplier isLeft,
@@ -473,13 +513,13 @@ public final class Link implements Outlet {
       failure = MillraceException.of(t);
     } finally {
       serving.remove(id);
-      feeds.forEach(Tensor::release);
+      feeds.forEach(Refs::release);
     }
     List<Tensor> answer = new ArrayList<>(results.size());
     for (Tensor t : results) {
       answer.add(leaving(t));
     }
-    outbox.sendNow(new Done(id, failure, left, answer));
+    outbox.sendNow(new Done(id, failure, left, report, answer));
     if (loss != null) {
       // Nobody is left to ask for it.
       cleanup.run();
@@ -487,8 +527,9 @@ public final class Link implements Outlet {
   }
 
   /** The answer to a call. */
-  private record Done(long id, MillraceException failure, boolean left, List<Tensor> results)
-      implements Outbox.Frame {
+  private record Done(
+      long id, MillraceException failure, boolean left, StepReport report, List<Tensor> results)
+      implements SendQueue.Frame {
     @Override
     public void write(LinkOutput o) throws IOException {
       o.putByte(DONE);
@@ -498,6 +539,13 @@ public final class Link implements Outlet {
       if (failure != null) {
         o.putByte(failure.isDerived() ? 1 : 0);
         o.putString(String.valueOf(failure.getMessage()));
+        putStrings(o, report.awaitedNodes());
+        putStrings(o, report.awaitedTensors());
+      }
+      List<DeviceStepStats> times = report.times();
+      o.putInt(times.size());
+      for (DeviceStepStats ofDevice : times) {
+        o.putBytes(ofDevice.toByteArray());
       }
       o.putInt(results.size());
       for (Tensor t : results) {
@@ -507,7 +555,7 @@ public final class Link implements Outlet {
 
     @Override
     public void release() {
-      results.forEach(Tensor::release);
+      results.forEach(Refs::release);
     }
   }
 
@@ -521,14 +569,22 @@ public final class Link implements Outlet {
       failure = new MillraceException(Code.of(code), in.getString());
       failure = derived ? failure.asDerived() : failure;
     }
+    Call call = calls.get(id);
+    StepReport report = call == null ? new StepReport(true) : call.report;
+    if (failure != null) {
+      report.addAwaited(strings(), strings());
+    }
+    for (int i = in.getCount(); i > 0; i--) {
+      report.addTimes(DeviceStepStats.parseFrom(in.getBytes()));
+    }
     List<Tensor> results = new ArrayList<>();
     int count = in.getCount();
     for (int i = 0; i < count; i++) {
       results.add(in.getTensor());
     }
-    Call call = calls.remove(id);
+    call = calls.remove(id);
     if (call == null) {
-      results.forEach(Tensor::release);
+      results.forEach(Refs::release);
       return;
     }
     if (left) {
@@ -545,7 +601,7 @@ public final class Link implements Outlet {
 
   /** How long nothing has come from the other side. */
   long silenceNanos() {
-    return System.nanoTime() - in.lastHeardNanos();
+    return timers.now() - in.lastHeardNanos();
   }
 
   void excuseSilence() {
@@ -554,7 +610,7 @@ public final class Link implements Outlet {
 
   /** Sends a heartbeat if the last one is that old. Called by one thread. */
   void beat(long everyNanos) {
-    long now = System.nanoTime();
+    long now = timers.now();
     if (now - lastBeatNanos >= everyNanos) {
       lastBeatNanos = now;
       if (beatQueued.compareAndSet(false, true)) {
@@ -570,7 +626,7 @@ public final class Link implements Outlet {
         o -> {
           beatQueued.set(false);
           o.putByte(kind);
-          o.putLong(System.nanoTime());
+          o.putLong(timers.now());
           o.putLong(peerSentNanos);
         });
   }
@@ -580,16 +636,19 @@ public final class Link implements Outlet {
     long echo = in.getLong();
     long until = echo + Links.SILENCE.toNanos();
     if (echo != 0 && until - leaseEndNanos > 0) {
-      synchronized (leaseRenewed) {
+      leaseLock.lock();
+      try {
         leaseEndNanos = until;
-        leaseRenewed.notifyAll();
+        leaseRenewed.signalAll();
+      } finally {
+        leaseLock.unlock();
       }
     }
   }
 
   /** Ends the lease: the next change waits until the other side renews it. */
   void expireLease() {
-    leaseEndNanos = System.nanoTime() - 1;
+    leaseEndNanos = timers.now() - 1;
   }
 
   /**
@@ -597,7 +656,7 @@ public final class Link implements Outlet {
    * link is lost.
    */
   private void checkLease() {
-    if (System.nanoTime() - leaseEndNanos >= 0) {
+    if (timers.now() - leaseEndNanos >= 0) {
       awaitLease();
     }
     MillraceException lost = loss;
@@ -607,10 +666,10 @@ public final class Link implements Outlet {
   }
 
   private void awaitLease() {
-    long start = System.nanoTime();
+    long start = timers.now();
     long now = start;
     try {
-      for (; loss == null && now - leaseEndNanos >= 0; now = System.nanoTime()) {
+      for (; loss == null && now - leaseEndNanos >= 0; now = timers.now()) {
         if (now - start > LEASE_WAIT_NANOS) {
           throw new MillraceException(
               Code.UNAVAILABLE,
@@ -620,10 +679,13 @@ public final class Link implements Outlet {
                   + " s, so it may have given the step up. The step fails here; retry it.");
         }
         sendBeat(HEARTBEAT_REQUEST);
-        synchronized (leaseRenewed) {
-          if (loss == null && System.nanoTime() - leaseEndNanos >= 0) {
-            leaseRenewed.wait(HEARTBEAT_REQUEST_MILLIS);
+        leaseLock.lock();
+        try {
+          if (loss == null && timers.now() - leaseEndNanos >= 0) {
+            timers.await(leaseRenewed, HEARTBEAT_REQUEST_NANOS);
           }
+        } finally {
+          leaseLock.unlock();
         }
       }
     } catch (InterruptedException e) {
@@ -659,8 +721,11 @@ public final class Link implements Outlet {
       return;
     }
     loss = cause;
-    synchronized (leaseRenewed) {
-      leaseRenewed.notifyAll();
+    leaseLock.lock();
+    try {
+      leaseRenewed.signalAll();
+    } finally {
+      leaseLock.unlock();
     }
     try {
       channel.close();
@@ -690,12 +755,12 @@ public final class Link implements Outlet {
 
   /**
    * Closes the link. A last frame tells the other side that this is on purpose; it waits at most
-   * {@link #GOODBYE_MILLIS} to be written, and is left out where the pool has no thread.
+   * {@link #LEAVE_NANOS} to be written, and is left out where the pool has no thread.
    */
   public void close() {
     try {
       outbox.sendLater(o -> o.putByte(BYE));
-      outbox.awaitWritten(GOODBYE_MILLIS);
+      outbox.awaitWritten(LEAVE_NANOS);
     } finally {
       lose(new MillraceException(Code.UNAVAILABLE, "This process is shutting down."));
     }

@@ -2,9 +2,11 @@ package dev.millrace.cluster.link;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.proto.TensorProto;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.TensorCodec;
@@ -31,11 +33,15 @@ final class LinkInput {
   private final SocketChannel channel;
   private final ByteBuffer buffer =
       ByteBuffer.allocateDirect(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN).flip();
-  private final long openedNanos = System.nanoTime();
-  private volatile long lastHeardNanos = openedNanos;
+  private final Timers timers;
+  private final long openedNanos;
+  private volatile long lastHeardNanos;
   private SharedFiles shared;
 
-  LinkInput(SocketChannel channel) {
+  LinkInput(SocketChannel channel, Timers timers) {
+    this.timers = timers;
+    this.openedNanos = timers.now();
+    this.lastHeardNanos = openedNanos;
     this.channel = channel;
   }
 
@@ -44,26 +50,26 @@ final class LinkInput {
     shared = files;
   }
 
-  /** When reading began, by {@link System#nanoTime}. */
+  /** When reading began, by {@link Timers#now}. */
   long openedNanos() {
     return openedNanos;
   }
 
-  /** When bytes last arrived, by {@link System#nanoTime}. */
+  /** When bytes last arrived, by {@link Timers#now}. */
   long lastHeardNanos() {
     return lastHeardNanos;
   }
 
   /** Counts as having heard the peer just now: silence on our own account is not the peer's. */
   void excuse() {
-    lastHeardNanos = System.nanoTime();
+    lastHeardNanos = timers.now();
   }
 
   private void read(ByteBuffer into) throws IOException {
     if (channel.read(into) < 0) {
       throw new EOFException("the connection was closed");
     }
-    lastHeardNanos = System.nanoTime();
+    lastHeardNanos = timers.now();
   }
 
   private ByteBuffer need(int bytes) throws IOException {
@@ -161,14 +167,14 @@ final class LinkInput {
   }
 
   private Tensor inline(DType dtype, Shape shape) throws IOException {
-    Tensor t = Tensor.allocateCounted(dtype, shape);
+    Tensor t = Refs.allocate(dtype, shape);
     boolean complete = false;
     try {
       readInto(t.data());
       complete = true;
     } finally {
       if (!complete) {
-        t.release();
+        Refs.release(t);
       }
     }
     return t;
@@ -196,7 +202,7 @@ final class LinkInput {
     }
     Buffer memory = shared.receive(id, capacity);
     try {
-      return Tensor.ofBuffer(dtype, shape, memory);
+      return Refs.ofBuffer(dtype, shape, memory);
     } catch (IllegalArgumentException e) {
       memory.release();
       throw new IOException(e.getMessage(), e);

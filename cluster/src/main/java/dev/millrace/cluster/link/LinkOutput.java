@@ -1,5 +1,6 @@
 package dev.millrace.cluster.link;
 
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.TensorCodec;
 import java.io.IOException;
@@ -98,7 +99,7 @@ final class LinkOutput {
         return;
       }
       file = shared.sent(copy);
-      copy.release();
+      Refs.release(copy);
     }
     putByte(SHARED);
     putHead(t);

@@ -2,8 +2,8 @@ package dev.millrace.cluster.link;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.worker.RunGraph;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
 

@@ -2,6 +2,10 @@ package dev.millrace.cluster.link;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.management.GarbageCollectorMXBean;
@@ -25,12 +29,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,11 +49,7 @@ public final class Links implements AutoCloseable {
    * After this long without a heartbeat a process counts as lost. Must be the same in all
    * processes: the lease of a call relies on peers not giving up earlier.
    */
-  public static final Duration SILENCE =
-      Duration.ofMillis(Integer.getInteger("millrace.link.silence.millis", 3500));
-
-  /** Set to false, processes of one host link as those of different hosts do. */
-  static final String WITHIN_HOST = "millrace.link.within.host";
+  public static final Duration SILENCE = Config.ofProcess().get(ClusterSettings.LINK_SILENCE);
 
   private static final long TICK_NANOS = 250_000_000L;
   private static final long BEAT_NANOS = 700_000_000L;
@@ -71,6 +65,7 @@ public final class Links implements AutoCloseable {
   private static final int MAX_UNAUTHENTICATED = 256;
 
   private static final int CONNECT_MILLIS = 3000;
+  private static final long CONNECT_NANOS = 1_000_000L * CONNECT_MILLIS;
 
   /** Tells a link from whatever else may connect. */
   private static final long MAGIC = 0x6b6e694c6c6c694dL;
@@ -78,7 +73,7 @@ public final class Links implements AutoCloseable {
   private static final SecureRandom RANDOM = new SecureRandom();
 
   /** Somebody who was told how to connect and has not done so yet. */
-  private record Invited(Identity who, String folder, long sinceNanos) {}
+  private record Invited(TaskIdentity who, String folder, long sinceNanos) {}
 
   private record Ticket(long high, long low) {}
 
@@ -87,7 +82,9 @@ public final class Links implements AutoCloseable {
   private final LinkFolder folder;
   private final ServerSocketChannel local;
   private final ServerSocketChannel tcp;
-  private final ScheduledExecutorService timer;
+  private final Platform platform;
+  private final Timers timers;
+  private final Timers.Schedule timer;
   private final Map<Ticket, Invited> invited = new ConcurrentHashMap<>();
 
   /** Connections that have not shown a ticket, and since when. */
@@ -98,11 +95,11 @@ public final class Links implements AutoCloseable {
 
   private final Map<String, Link> byTask = new ConcurrentHashMap<>();
   private final List<Link> all = new CopyOnWriteArrayList<>();
-  private long lastTickNanos = System.nanoTime();
+  private long lastTickNanos;
   private long collectionMillis;
 
   /** When this process was last found to have been held up, or when it began. */
-  private volatile long heldUpNanos = lastTickNanos;
+  private volatile long heldUpNanos;
 
   private volatile boolean closed;
 
@@ -111,16 +108,21 @@ public final class Links implements AutoCloseable {
    *
    * @param address where to accept links from other hosts; null to accept none
    */
-  public Links(String name, InetAddress address, LinkService service, Executor threads) {
+  public Links(
+      String name, InetAddress address, LinkService service, Executor threads, Platform platform) {
+    this.platform = platform;
+    this.timers = platform.timers();
+    this.lastTickNanos = timers.now();
+    this.heldUpNanos = lastTickNanos;
     this.service = service;
     this.threads = threads;
     LinkFolder f = null;
     ServerSocketChannel l = null;
     ServerSocketChannel t = null;
     try {
-      if (!"false".equals(System.getProperty(WITHIN_HOST))) {
+      if (Config.ofProcess().get(ClusterSettings.LINK_WITHIN_HOST)) {
         f = LinkFolder.create();
-        l = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+        l = platform.sockets().openServerSocketChannel(StandardProtocolFamily.UNIX);
         l.bind(UnixDomainSocketAddress.of(f.socket()));
       }
     } catch (IOException | UnsupportedOperationException e) {
@@ -130,7 +132,7 @@ public final class Links implements AutoCloseable {
     }
     try {
       if (address != null) {
-        t = ServerSocketChannel.open();
+        t = platform.sockets().openServerSocketChannel();
         t.bind(new InetSocketAddress(address, 0));
       }
     } catch (IOException e) {
@@ -139,18 +141,12 @@ public final class Links implements AutoCloseable {
     folder = f;
     local = l;
     tcp = t;
-    timer =
-        Executors.newSingleThreadScheduledExecutor(
-            Thread.ofPlatform().name(name + "-beat").daemon().factory());
-    timer.scheduleWithFixedDelay(
-        new PeriodicTask(this::tick, MAX_SKIPPED_TICKS),
-        TICK_NANOS,
-        TICK_NANOS,
-        TimeUnit.NANOSECONDS);
+    timer = timers.schedule(name + "-beat");
+    timer.every(TICK_NANOS, new PeriodicTask(this::tick, MAX_SKIPPED_TICKS));
     every(Duration.ofSeconds(1), () -> all.forEach(Link::giveBackUnused));
     for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
       if (c != null) {
-        Thread.ofPlatform().name(name + "-accept").daemon().start(() -> accept(c));
+        platform.newThread(name + "-accept", () -> accept(c)).start();
       }
     }
   }
@@ -167,11 +163,7 @@ public final class Links implements AutoCloseable {
 
   /** Runs something later on the thread that watches the links; it must not wait. */
   public void later(Duration delay, Runnable action) {
-    try {
-      timer.schedule(action, delay.toNanos(), TimeUnit.NANOSECONDS);
-    } catch (RejectedExecutionException e) {
-      LOG.debug("Closed already: {}", e.getMessage());
-    }
+    timer.later(delay.toNanos(), action);
   }
 
   /**
@@ -179,11 +171,7 @@ public final class Links implements AutoCloseable {
    * failure it runs again, less often.
    */
   public void every(Duration period, Runnable action) {
-    timer.scheduleWithFixedDelay(
-        new PeriodicTask(action, MAX_SKIPPED_RUNS),
-        period.toNanos(),
-        period.toNanos(),
-        TimeUnit.NANOSECONDS);
+    timer.every(period.toNanos(), new PeriodicTask(action, MAX_SKIPPED_RUNS));
   }
 
   /** Whether this process itself was held up after {@code nanos}: others could not be heard. */
@@ -204,9 +192,9 @@ public final class Links implements AutoCloseable {
   }
 
   /** Admits {@code who}; the two numbers are what it must show when it connects. */
-  public long[] invite(Identity who, String folderOfGuest) {
+  public long[] invite(TaskIdentity who, String folderOfGuest) {
     Ticket t = new Ticket(RANDOM.nextLong(), RANDOM.nextLong());
-    invited.put(t, new Invited(who, folderOfGuest, System.nanoTime()));
+    invited.put(t, new Invited(who, folderOfGuest, timers.now()));
     return new long[] {t.high, t.low};
   }
 
@@ -232,7 +220,7 @@ public final class Links implements AutoCloseable {
         }
         // Out of file descriptors or threads, most likely: an immediate retry would fail too.
         logFailure(t);
-        LockSupport.parkNanos(pause);
+        timers.park(this, pause);
         pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
       }
     }
@@ -250,24 +238,24 @@ public final class Links implements AutoCloseable {
   private void admit(SocketChannel c, boolean byTcp) throws IOException {
     if (unauthenticated.size() >= MAX_UNAUTHENTICATED) {
       unauthenticated.entrySet().stream()
-          .min(Comparator.comparingLong(g -> g.getValue() - System.nanoTime()))
+          .min(Comparator.comparingLong(g -> g.getValue() - timers.now()))
           .ifPresent(
               oldest -> {
                 unauthenticated.remove(oldest.getKey());
                 closeQuietly(oldest.getKey());
               });
     }
-    unauthenticated.put(c, System.nanoTime());
+    unauthenticated.put(c, timers.now());
     if (byTcp) {
       c.setOption(StandardSocketOptions.TCP_NODELAY, true);
     }
-    Thread.ofVirtual().name("millrace-link-handshake").start(() -> welcome(c));
+    platform.newVirtualThread("millrace-link-handshake", () -> welcome(c)).start();
   }
 
   private void welcome(SocketChannel c) {
     try {
       Invited guest = authenticate(c);
-      LinkInput in = new LinkInput(c);
+      LinkInput in = new LinkInput(c, timers);
       LinkOutput out = new LinkOutput(c);
       boolean sameHost = c.getLocalAddress() instanceof UnixDomainSocketAddress;
       SharedFiles shared = sameHost ? shared(guest.folder) : null;
@@ -277,7 +265,7 @@ public final class Links implements AutoCloseable {
       if (unauthenticated.remove(c) == null) {
         throw new IOException("the handshake took too long");
       }
-      add(new Link(guest.who, c, in, out, shared, service, threads));
+      add(new Link(guest.who, c, in, out, shared, service, threads, platform));
     } catch (Throwable t) {
       unauthenticated.remove(c);
       closeQuietly(c);
@@ -338,9 +326,9 @@ public final class Links implements AutoCloseable {
       }
       c = connect(address.substring(0, address.lastIndexOf(':')), host.port());
     }
-    handshakes.put(c, System.nanoTime());
+    handshakes.put(c, timers.now());
     try {
-      LinkInput in = new LinkInput(c);
+      LinkInput in = new LinkInput(c, timers);
       LinkOutput out = new LinkOutput(c);
       out.putLong(MAGIC);
       out.putLong(host.ticketHigh());
@@ -352,13 +340,14 @@ public final class Links implements AutoCloseable {
       boolean share = in.getByte() != 0 && sameHost;
       Link link =
           new Link(
-              new Identity(name, host.identity().incarnation(), address),
+              new TaskIdentity(name, host.identity().incarnation(), address),
               c,
               in,
               out,
               share ? new SharedFiles(folder.path(), theirs) : null,
               service,
-              threads);
+              threads,
+              platform);
       add(link);
       return link;
     } catch (IOException | RuntimeException e) {
@@ -371,27 +360,24 @@ public final class Links implements AutoCloseable {
 
   /** Connects with a deadline: a stopped process does not accept, and its backlog may be full. */
   private SocketChannel connect(Path socket) throws IOException {
-    SocketChannel c = SocketChannel.open(StandardProtocolFamily.UNIX);
-    Future<?> deadline;
+    SocketChannel c = platform.sockets().openSocketChannel(StandardProtocolFamily.UNIX);
+    Timers.Timer deadline = timer.later(CONNECT_NANOS, () -> closeQuietly(c));
     try {
-      deadline = timer.schedule(() -> closeQuietly(c), CONNECT_MILLIS, TimeUnit.MILLISECONDS);
-    } catch (RejectedExecutionException e) {
-      closeQuietly(c);
-      throw new IOException("this process is shutting down", e);
-    }
-    try {
+      if (closed) {
+        throw new IOException("this process is shutting down");
+      }
       c.connect(UnixDomainSocketAddress.of(socket));
       return c;
     } catch (IOException | RuntimeException e) {
       closeQuietly(c);
       throw e;
     } finally {
-      deadline.cancel(false);
+      deadline.cancel();
     }
   }
 
-  private static SocketChannel connect(String host, int port) throws IOException {
-    SocketChannel c = SocketChannel.open();
+  private SocketChannel connect(String host, int port) throws IOException {
+    SocketChannel c = platform.sockets().openSocketChannel();
     try {
       c.setOption(StandardSocketOptions.TCP_NODELAY, true);
       c.socket().connect(new InetSocketAddress(host, port), CONNECT_MILLIS);
@@ -434,7 +420,7 @@ public final class Links implements AutoCloseable {
   // ---- watching ----
 
   private void tick() {
-    long now = System.nanoTime();
+    long now = timers.now();
     long since = now - lastTickNanos;
     lastTickNanos = now;
     boolean heldUp = since > TICK_NANOS + 1_000_000_000L;
@@ -521,7 +507,7 @@ public final class Links implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    timer.shutdownNow();
+    timer.close();
     for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
       if (c != null) {
         closeQuietly(c);

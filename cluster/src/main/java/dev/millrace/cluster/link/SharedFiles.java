@@ -1,7 +1,10 @@
 package dev.millrace.cluster.link;
 
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Parallel;
@@ -28,10 +31,10 @@ final class SharedFiles implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedFiles.class);
 
   /** Smaller tensors travel in the message. */
-  static final long MIN_BYTES = Integer.getInteger("millrace.link.shared.bytes", 32 << 10);
+  static final long MIN_BYTES = Config.ofProcess().get(ClusterSettings.LINK_SHARED_BYTES);
 
   /** Beyond this many bytes, tensors travel in the message again. */
-  private static final long LIMIT_BYTES = Long.getLong("millrace.link.shared.limit", 4L << 30);
+  private static final long LIMIT_BYTES = Config.ofProcess().get(ClusterSettings.LINK_SHARED_LIMIT);
 
   private static final long MAX_ROUNDING = 16 << 20;
 
@@ -89,17 +92,17 @@ final class SharedFiles implements AutoCloseable {
             });
     address[0] = buffer.memory().address();
     staged.put(address[0], file);
-    return Tensor.ofBuffer(dtype, shape, buffer);
+    return Refs.ofBuffer(dtype, shape, buffer);
   }
 
   /** Whether {@code t} was made in shared memory and has not been sent. */
   boolean isStaged(Tensor t) {
-    return t.buffer() != null && staged.containsKey(t.buffer().memory().address());
+    return Refs.buffer(t) != null && staged.containsKey(Refs.buffer(t).memory().address());
   }
 
   /** The file {@code t} was made in, which is now the receiver's; null if it was not. */
   SharedFile sent(Tensor t) {
-    return t.buffer() == null ? null : staged.remove(t.buffer().memory().address());
+    return Refs.buffer(t) == null ? null : staged.remove(Refs.buffer(t).memory().address());
   }
 
   private static void copy(MemorySegment from, MemorySegment to) {

@@ -3,19 +3,19 @@ package dev.millrace.cluster.master;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ClusterSpec;
-import dev.millrace.cluster.TaskId;
-import dev.millrace.cluster.worker.Peers;
+import dev.millrace.base.Platform;
+import dev.millrace.cluster.peer.WorkerPeer;
+import dev.millrace.cluster.peer.WorkerPeers;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.worker.Worker;
-import dev.millrace.cluster.worker.WorkerPeer;
-import dev.millrace.graph.DeviceSpec;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.op.OpRegistry;
+import dev.millrace.graph.OpRegistry;
+import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.proto.CreateWorkerSessionRequest;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.ServerDef;
-import dev.millrace.runtime.Device;
-import java.security.SecureRandom;
+import dev.millrace.runtime.device.Device;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -36,13 +36,12 @@ import java.util.function.Function;
  * <p>Threading: any thread.
  */
 public final class Master {
-  private static final SecureRandom RANDOM = new SecureRandom();
-
   private final ClusterSpec cluster;
   private final Worker self;
-  private final Peers peers;
-  private final Function<ClusterSpec, Peers> propagated;
+  private final WorkerPeers peers;
+  private final Function<ClusterSpec, WorkerPeers> propagated;
   private final OpRegistry registry;
+  private final Platform platform;
   private final Map<String, MasterSession> sessions = new ConcurrentHashMap<>();
   private final LongAdder steps = new LongAdder();
   private volatile Duration stepTimeout;
@@ -55,9 +54,11 @@ public final class Master {
   public Master(
       ClusterSpec cluster,
       Worker self,
-      Peers peers,
-      Function<ClusterSpec, Peers> propagated,
-      OpRegistry registry) {
+      WorkerPeers peers,
+      Function<ClusterSpec, WorkerPeers> propagated,
+      OpRegistry registry,
+      Platform platform) {
+    this.platform = platform;
     this.propagated = propagated;
     this.cluster = cluster;
     this.self = self;
@@ -120,7 +121,7 @@ public final class Master {
                 task.toString(),
                 cluster.address(task)
                     + ": "
-                    + TaskRoll.stage(MillraceException.of(e.getCause()), limit));
+                    + TaskDiscovery.stage(MillraceException.of(e.getCause()), limit));
           }
         });
     return silent;
@@ -144,7 +145,7 @@ public final class Master {
                             + " whose tasks are at %s. The master must be one of them, under the"
                             + " same address.",
                         settings.target(), named.tasks().stream().map(named::address).toList()));
-    Peers connected = propagated.apply(named);
+    WorkerPeers connected = propagated.apply(named);
     try {
       return create(addNodes, settings, named, own.name(), connected, cancellation);
     } catch (MillraceException e) {
@@ -158,7 +159,7 @@ public final class Master {
       SessionSettings settings,
       ClusterSpec cluster,
       String ownName,
-      Peers peers,
+      WorkerPeers peers,
       Cancellation cancellation) {
     Graph graph = new Graph(registry);
     addNodes.accept(graph);
@@ -168,10 +169,10 @@ public final class Master {
             .map(t -> peers.peer(t.name()))
             .toList();
     Map<WorkerPeer, List<DeviceAttributes>> present =
-        TaskRoll.call(workers, settings.startTimeout(), cancellation);
+        TaskDiscovery.call(workers, settings.startTimeout(), platform.timers(), cancellation);
     List<Device> devices = new ArrayList<>();
     present.forEach((w, attributes) -> attributes.forEach(a -> devices.add(device(w, a))));
-    String handle = String.format("%016x", RANDOM.nextLong());
+    String handle = String.format("%016x", platform.secureRandom().nextLong());
     MasterSession session =
         new MasterSession(
             handle,
@@ -181,7 +182,8 @@ public final class Master {
             List.copyOf(devices),
             devices.stream().filter(d -> d.spec().taskName().equals(ownName)).findFirst().get(),
             self.collectives().steps(),
-            steps);
+            steps,
+            platform);
     session.limitSteps(stepTimeout);
     if (peers != this.peers) {
       session.whenClosed(peers::close);
@@ -243,7 +245,9 @@ public final class Master {
       calls.put(w, w.createSession(request.build(), Duration.ofSeconds(60)));
     }
     calls.forEach(
-        (w, f) -> MasterSession.await(f, Duration.ofSeconds(70), "CreateWorkerSession", w));
+        (w, f) ->
+            MasterSession.await(
+                f, Duration.ofSeconds(70), "CreateWorkerSession", w, platform.timers()));
   }
 
   /** The session with this handle. */
@@ -277,7 +281,9 @@ public final class Master {
         .filter(t -> settings.allows(t.name()) || t.name().equals(self.name()))
         .map(t -> peers.peer(t.name()))
         .forEach(w -> calls.put(w, w.cleanupAll(containers, Duration.ofSeconds(60))));
-    calls.forEach((w, f) -> MasterSession.await(f, Duration.ofSeconds(70), "CleanupAll", w));
+    calls.forEach(
+        (w, f) ->
+            MasterSession.await(f, Duration.ofSeconds(70), "CleanupAll", w, platform.timers()));
   }
 
   public void closeAll() {

@@ -3,46 +3,40 @@ package dev.millrace.cluster.master;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
 import dev.millrace.cluster.collective.GraphKey;
 import dev.millrace.cluster.collective.StepSequences;
-import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.peer.StepParameters;
+import dev.millrace.cluster.peer.StepReport;
+import dev.millrace.cluster.peer.WorkerPeer;
 import dev.millrace.cluster.worker.Worker;
-import dev.millrace.cluster.worker.WorkerPeer;
-import dev.millrace.graph.DeviceSpec;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.Node;
-import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Rendezvous;
-import dev.millrace.proto.DeviceStepStats;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.RunMetadata;
-import dev.millrace.runtime.Device;
-import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.device.Device;
+import dev.millrace.runtime.exec.RunningSteps;
+import dev.millrace.runtime.exec.StepFailures;
 import dev.millrace.runtime.plan.ClientGraph;
-import dev.millrace.runtime.plan.Partitioner;
-import dev.millrace.runtime.plan.Placer;
-import dev.millrace.runtime.plan.Signature;
-import dev.millrace.runtime.plan.Simplifier;
+import dev.millrace.runtime.plan.GraphPartitioner;
+import dev.millrace.runtime.plan.StepPlanner;
+import dev.millrace.runtime.plan.StepSignature;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -56,34 +50,8 @@ import org.slf4j.LoggerFactory;
 public final class MasterSession {
   private static final Logger LOG = LoggerFactory.getLogger(MasterSession.class);
 
-  /** What identifies a plan: the names as the client gave them. */
-  private record Wish(List<String> feeds, List<String> fetches, List<String> targets) {
-    /** Refuses, in TensorFlow's words, what makes no step. */
-    void check() {
-      if (fetches.isEmpty() && targets.isEmpty()) {
-        throw MillraceException.invalid("Must specify at least one target to fetch or execute.");
-      }
-      Set<String> fed = new HashSet<>();
-      for (String f : feeds) {
-        if (!fed.add(f)) {
-          throw MillraceException.invalid("Endpoint %s fed more than once.", f);
-        }
-      }
-      for (String f : fetches) {
-        if (fed.contains(f)) {
-          throw MillraceException.invalid("%s is both fed and fetched.", f);
-        }
-      }
-    }
-  }
-
-  /** TensorFlow's own message: its users match it. */
-  private static final String CLOSED =
-      "Step was cancelled by an explicit call to `Session::Close()`.";
-
-  /** How long a step that waits for an answer only offers its processor before it sleeps. */
-  private static final long YIELD_NANOS = 50_000;
-
+  private final Platform platform;
+  private final Timers timers;
   private final String handle;
   private final Graph graph;
   private final SessionSettings settings;
@@ -101,11 +69,10 @@ public final class MasterSession {
   /** Counts the steps of all sessions of the master. */
   private final LongAdder steps;
 
-  private final Map<Wish, StepPlan> plans = new ConcurrentHashMap<>();
+  private final StepPlanner<StepPlan> planner;
   private final Map<String, PartialRun> partialRuns = new ConcurrentHashMap<>();
   private final AtomicLong partialRunIds = new AtomicLong();
-  private final Set<Cancellation> running = ConcurrentHashMap.newKeySet();
-  private Map<Node, String> placement = Map.of();
+  private final RunningSteps running;
   private long version;
   private volatile Duration stepTimeout;
   private volatile boolean closed;
@@ -119,7 +86,11 @@ public final class MasterSession {
       List<Device> devices,
       Device clientDevice,
       StepSequences collectiveSteps,
-      LongAdder steps) {
+      LongAdder steps,
+      Platform platform) {
+    this.platform = platform;
+    this.timers = platform.timers();
+    this.running = new RunningSteps(timers);
     this.handle = handle;
     this.graph = graph;
     this.settings = settings;
@@ -130,6 +101,18 @@ public final class MasterSession {
     this.steps = steps;
     workers.forEach(w -> workersByTask.put(w.name(), w));
     devices.forEach(d -> devicesByName.put(d.name(), d));
+    planner =
+        new StepPlanner<>(
+            graph,
+            devices,
+            new StepPlanner.Rules(
+                settings.softPlacement(),
+                settings.logPlacement()
+                    ? (n, device) -> LOG.info("{}: ({}): {}", n.name(), n.op().name(), device)
+                    : null,
+                true,
+                ClientGraph.byRendezvous(clientDevice.name(), clientDevice.incarnation())),
+            this::makePlan);
   }
 
   /** Sets the time limit of steps whose client names none; null for no limit. */
@@ -164,16 +147,8 @@ public final class MasterSession {
   }
 
   /** Gives every node that has none a device; errors surface here. */
-  synchronized void place() {
-    Map<Node, String> before = placement;
-    placement = Placer.place(graph, devices, settings.softPlacement(), before);
-    if (settings.logPlacement()) {
-      for (Node n : graph.nodes()) {
-        if (!before.containsKey(n)) {
-          LOG.info("{}: ({}): {}", n.name(), n.op().name(), placement.get(n));
-        }
-      }
-    }
+  void place() {
+    planner.place();
   }
 
   /** Grows the graph by what {@code addNodes} adds, if the caller knows the current version. */
@@ -185,105 +160,110 @@ public final class MasterSession {
           Code.ABORTED,
           "Current version is " + version + " but caller expected " + callersVersion + ".");
     }
-    addNodes.accept(graph);
-    place();
+    planner.grow(addNodes);
     return ++version;
   }
 
   private void checkOpen() {
     if (closed) {
-      throw new MillraceException(Code.CANCELLED, CLOSED);
+      throw StepFailures.cancelledByClose();
     }
   }
 
   // ---- steps ----
 
+  /** The plan of a step that a client in this process or another names. */
+  public StepPlan plan(List<String> feeds, List<String> fetches, List<String> targets) {
+    checkOpen();
+    return planner.planFor(StepSignature.named(graph, feeds, fetches, targets));
+  }
+
   /**
-   * Runs a step. Feeds are borrowed; the results, in the order of {@code fetches}, are the caller's
-   * to release. What ran when is given to {@code trace} unless that is null.
+   * Runs a step. Feeds are borrowed; the results, in the order of the fetches, are the caller's to
+   * release.
    */
   public List<Tensor> run(
-      List<String> feedNames,
-      List<Tensor> feeds,
-      List<String> fetches,
-      List<String> targets,
-      RunOptions options,
-      Consumer<DeviceStepStats> trace,
-      Cancellation cancellation) {
+      StepPlan plan, List<Tensor> feeds, StepParameters how, Cancellation cancellation) {
     checkOpen();
+    plan.signature().checkFeeds(feeds.toArray(new Tensor[0]));
     steps.increment();
-    StepPlan plan = planFor(new Wish(feedNames, fetches, targets));
     Map<String, Tensor> byKey = new LinkedHashMap<>();
     for (int i = 0; i < feeds.size(); i++) {
       byKey.put(plan.feedKeys().get(i), feeds.get(i));
     }
-    running.add(cancellation);
+    long collectiveKey =
+        plan.collectiveKey() == GraphKey.NONE || how.collectiveKey() == GraphKey.NONE
+            ? plan.collectiveKey()
+            : how.collectiveKey();
+    if (collectiveKey == GraphKey.NONE) {
+      return run(newStepId(), plan, byKey, how, cancellation);
+    }
+    boolean well = false;
+    long stepId = collectiveSteps.begin(collectiveKey);
     try {
-      if (closed) {
-        cancel(cancellation);
-      }
-      return runStep(plan, byKey, options, trace, cancellation);
+      List<Tensor> results = run(stepId, plan, byKey, how, cancellation);
+      well = true;
+      return results;
     } finally {
-      running.remove(cancellation);
+      collectiveSteps.ended(collectiveKey, well);
+    }
+  }
+
+  private List<Tensor> run(
+      long stepId,
+      StepPlan plan,
+      Map<String, Tensor> feeds,
+      StepParameters how,
+      Cancellation cancellation) {
+    MasterStep step =
+        new MasterStep(
+            stepId, plan, how.limitUnder(stepTimeout), how.report(), cancellation, timers);
+    try (RunningSteps.Registration _ = running.add(step)) {
+      if (closed) {
+        step.fail(StepFailures.cancelledByClose());
+      }
+      return step.run(handle, feeds);
     }
   }
 
   /** Runs a step and adds the metadata that the client asked for to {@code metadata}. */
   public List<Tensor> run(
-      List<String> feedNames,
+      StepPlan plan,
       List<Tensor> feeds,
-      List<String> fetches,
-      List<String> targets,
-      RunOptions options,
       dev.millrace.proto.RunOptions asked,
       RunMetadata.Builder metadata,
       Cancellation cancellation) {
-    checkOpen();
-    Wish wish = new Wish(feedNames, fetches, targets);
     boolean traced = asked.getTraceLevel().getNumber() > 0;
     boolean measured =
-        settings.costModelEvery() > 0 && settings.measures(planFor(wish).runs().getAndIncrement());
-    List<DeviceStepStats> times = Collections.synchronizedList(new ArrayList<>());
-    List<Tensor> results =
-        run(
-            feedNames,
-            feeds,
-            fetches,
-            targets,
-            options,
-            traced || measured ? times::add : null,
-            cancellation);
+        settings.costModelEvery() > 0 && settings.measures(plan.runs().getAndIncrement());
+    StepReport report = new StepReport(traced || measured);
+    StepParameters how =
+        new StepParameters(
+            asked.getTimeoutInMs() > 0 ? Duration.ofMillis(asked.getTimeoutInMs()) : null,
+            asked.getExperimental().getDefaultTimeout(),
+            asked.getExperimental().getCollectiveGraphKey(),
+            report);
+    List<Tensor> results = run(plan, feeds, how, cancellation);
     if (traced) {
-      metadata.getStepStatsBuilder().addAllDevStats(times);
+      metadata.getStepStatsBuilder().addAllDevStats(report.times());
     }
     if (asked.getOutputPartitionGraphs()) {
-      metadata.addAllPartitionGraphs(partitionGraphs(wish));
+      metadata.addAllPartitionGraphs(partitionGraphs(plan));
     }
     if (measured) {
-      metadata.setCostGraph(CostGraph.of(partitionGraphs(wish), times));
+      metadata.setCostGraph(CostGraph.of(partitionGraphs(plan), report.times()));
     }
     return results;
   }
 
-  private StepPlan planFor(Wish wish) {
-    StepPlan p = plans.get(wish);
-    return p != null ? p : makePlan(wish);
-  }
-
-  private synchronized StepPlan makePlan(Wish wish) {
-    StepPlan known = plans.get(wish);
-    if (known != null) {
-      return known;
-    }
-    wish.check();
-    Graph client = clientGraph(wish);
-    Map<String, Graph> byTask = byTask(client);
+  private StepPlan makePlan(StepSignature s, Graph step) {
     Map<WorkerPeer, CompletableFuture<String>> registered = new LinkedHashMap<>();
-    byTask.forEach(
-        (task, part) -> {
-          WorkerPeer w = workersByTask.get(task);
-          registered.put(w, w.registerGraph(handle, part));
-        });
+    byTask(step)
+        .forEach(
+            (task, part) -> {
+              WorkerPeer w = workersByTask.get(task);
+              registered.put(w, w.registerGraph(handle, part));
+            });
     List<StepPlan.Part> parts = new ArrayList<>();
     String clientTask = clientDevice.spec().taskName();
     registered.forEach(
@@ -291,56 +271,33 @@ public final class MasterSession {
             parts.add(
                 new StepPlan.Part(
                     w,
-                    await(future, Duration.ofMinutes(2), "RegisterGraph", w),
+                    await(future, Duration.ofMinutes(2), "RegisterGraph", w, timers),
                     w.name().equals(clientTask))));
     // The part on this task runs on the calling thread, so it is started last.
     parts.sort(java.util.Comparator.comparing((StepPlan.Part p) -> p.worker() instanceof Worker));
-    StepPlan plan =
-        new StepPlan(
-            List.copyOf(parts),
-            wish.feeds.stream().map(this::clientKey).toList(),
-            wish.fetches.stream().map(this::clientKey).toList(),
-            GraphKey.of(client),
-            new AtomicLong());
-    plans.put(wish, plan);
-    return plan;
+    return new StepPlan(
+        s,
+        List.copyOf(parts),
+        s.feedNames().stream().map(this::clientKey).toList(),
+        s.fetchNames().stream().map(this::clientKey).toList(),
+        GraphKey.of(step),
+        new AtomicLong());
   }
 
-  /** The part of the session's graph that the step runs. */
-  private Graph clientGraph(Wish wish) {
-    List<Output> feeds = wish.feeds.stream().map(graph::output).toList();
-    List<Output> fetches = wish.fetches.stream().map(graph::output).toList();
-    List<Node> targets = wish.targets.stream().map(this::target).toList();
-    Signature wanted = new Signature(feeds, fetches, targets);
-    return Simplifier.simplify(
-        ClientGraph.of(
-            graph,
-            wanted,
-            placement,
-            ClientGraph.byRendezvous(
-                clientDevice.name(), clientDevice.incarnation(), wish.feeds, wish.fetches)),
-        wanted.targetNames());
-  }
-
-  private Map<String, Graph> byTask(Graph client) {
-    return Partitioner.partition(
-        client, d -> DeviceSpec.parse(d).taskName(), d -> devicesByName.get(d).incarnation(), "S");
+  private Map<String, Graph> byTask(Graph step) {
+    return GraphPartitioner.partition(
+        step, d -> DeviceSpec.parse(d).taskName(), d -> devicesByName.get(d).incarnation(), "S");
   }
 
   /** The graph of each device for such a step. */
-  private synchronized List<GraphDef> partitionGraphs(Wish wish) {
+  private List<GraphDef> partitionGraphs(StepPlan plan) {
     List<GraphDef> parts = new ArrayList<>();
-    for (Graph ofTask : byTask(clientGraph(wish)).values()) {
-      Partitioner.partition(ofTask, d -> d, d -> devicesByName.get(d).incarnation(), "G")
+    for (Graph ofTask : byTask(planner.stepGraph(plan.signature())).values()) {
+      GraphPartitioner.partition(ofTask, d -> d, d -> devicesByName.get(d).incarnation(), "G")
           .values()
           .forEach(part -> parts.add(GraphCodec.encode(part)));
     }
     return parts;
-  }
-
-  private Node target(String name) {
-    int colon = name.lastIndexOf(':');
-    return graph.node(colon > 0 && graph.find(name) == null ? name.substring(0, colon) : name);
   }
 
   private String clientKey(String tensorName) {
@@ -349,101 +306,19 @@ public final class MasterSession {
         .full();
   }
 
-  private List<Tensor> runStep(
-      StepPlan plan,
-      Map<String, Tensor> feeds,
-      RunOptions options,
-      Consumer<DeviceStepStats> trace,
-      Cancellation cancellation) {
-    long collectiveKey = collectiveKey(plan, options);
-    if (collectiveKey == GraphKey.NONE) {
-      return runStep(newStepId(), plan, feeds, options, trace, cancellation);
-    }
-    boolean well = false;
-    long stepId = collectiveSteps.begin(collectiveKey);
-    try {
-      List<Tensor> results = runStep(stepId, plan, feeds, options, trace, cancellation);
-      well = true;
-      return results;
-    } finally {
-      collectiveSteps.ended(collectiveKey, well);
-    }
-  }
-
-  private static long collectiveKey(StepPlan plan, RunOptions options) {
-    return plan.collectiveKey() == GraphKey.NONE || options.collectiveKey() == GraphKey.NONE
-        ? plan.collectiveKey()
-        : options.collectiveKey();
-  }
-
-  private List<Tensor> runStep(
-      long stepId,
-      StepPlan plan,
-      Map<String, Tensor> feeds,
-      RunOptions options,
-      Consumer<DeviceStepStats> trace,
-      Cancellation cancellation) {
-    List<CompletableFuture<List<Tensor>>> calls = new ArrayList<>(plan.parts().size());
-    StepErrors errors = new StepErrors();
-    CompletableFuture<Void> timer = timer(options, stepId, cancellation);
-    List<Tensor> results = List.of();
-    try {
-      cancellation.checkLease();
-      for (StepPlan.Part p : plan.parts()) {
-        RunGraph call =
-            new RunGraph(
-                handle,
-                true,
-                p.graphHandle(),
-                stepId,
-                p.isClient() ? feeds : Map.of(),
-                p.isClient() ? plan.fetchKeys() : List.of(),
-                trace);
-        CompletableFuture<List<Tensor>> f = p.worker().runGraph(call, cancellation);
-        f.whenComplete(
-            (r, e) -> {
-              if (e != null) {
-                errors.add(p.worker().name(), MillraceException.of(e), cancellation);
-              }
-            });
-        calls.add(f);
-      }
-      for (int i = 0; i < calls.size(); i++) {
-        List<Tensor> r =
-            join(calls.get(i), plan.parts().get(i).worker(), stepId, cancellation, errors);
-        if (plan.parts().get(i).isClient() && r != null) {
-          results = r;
-        }
-      }
-    } finally {
-      if (timer != null) {
-        timer.cancel(false);
-      }
-      plan.parts().forEach(p -> p.worker().cleanupStep(stepId));
-    }
-    MillraceException failure = errors.rootCause(cancellation);
-    if (failure != null) {
-      results.forEach(Tensor::release);
-      throw failure;
-    }
-    return results;
-  }
-
   /** Step ids have their top seven bits clear, as TensorFlow's do. */
-  private static long newStepId() {
-    return ThreadLocalRandom.current().nextLong() >>> 7;
+  private long newStepId() {
+    return platform.random().nextLong() >>> 7;
   }
 
   // ---- partial runs ----
 
   /** Makes a step ready that is fed and fetched from bit by bit; returns its handle. */
   public String setUpPartialRun(List<String> feeds, List<String> fetches, List<String> targets) {
-    checkOpen();
-    StepPlan plan = planFor(new Wish(feeds, fetches, targets));
+    StepPlan plan = plan(feeds, fetches, targets);
     String id = Long.toString(partialRunIds.incrementAndGet());
     PartialRun run = new PartialRun(handle, plan, feeds, fetches, newStepId());
     partialRuns.put(id, run);
-    running.add(run.cancellation());
     return id;
   }
 
@@ -472,69 +347,14 @@ public final class MasterSession {
       onCancel.close();
       if (run.isOver()) {
         partialRuns.remove(id);
-        running.remove(run.cancellation());
       }
     }
   }
 
-  private CompletableFuture<Void> timer(
-      RunOptions options, long stepId, Cancellation cancellation) {
-    Duration limit = options.hasTimeout() ? options.timeout() : stepTimeout;
-    if (limit == null) {
-      return null;
-    }
-    return CompletableFuture.runAsync(
-        () ->
-            cancellation.cancel(
-                new MillraceException(
-                    Code.DEADLINE_EXCEEDED,
-                    "Step "
-                        + stepId
-                        + " took longer than its timeout of "
-                        + limit.toMillis()
-                        + " ms.")),
-        CompletableFuture.delayedExecutor(limit.toNanos(), TimeUnit.NANOSECONDS, Runnable::run));
-  }
-
-  /** Waits for one worker's answer, reporting every ten seconds whom it waits for. */
-  private List<Tensor> join(
-      CompletableFuture<List<Tensor>> call,
-      WorkerPeer worker,
-      long stepId,
-      Cancellation cancellation,
-      StepErrors errors) {
-    long start = System.nanoTime();
-    while (!call.isDone() && System.nanoTime() - start < YIELD_NANOS) {
-      Thread.yield();
-    }
-    while (true) {
-      try {
-        return call.get(10, TimeUnit.SECONDS);
-      } catch (TimeoutException e) {
-        LOG.info(
-            "Step {} has waited {} s for {}.",
-            stepId,
-            (System.nanoTime() - start) / 1_000_000_000L,
-            worker.name());
-      } catch (ExecutionException e) {
-        errors.add(worker.name(), MillraceException.of(e), cancellation);
-        return null;
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        MillraceException c =
-            new MillraceException(Code.CANCELLED, "The client's thread was interrupted.", e);
-        cancellation.cancel(c);
-        errors.add(worker.name(), c, cancellation);
-        // Results may be under way already.
-        call.thenAccept(late -> late.forEach(Tensor::release));
-        return null;
-      }
-    }
-  }
-
-  static <T> T await(CompletableFuture<T> future, Duration limit, String what, WorkerPeer worker) {
+  static <T> T await(
+      CompletableFuture<T> future, Duration limit, String what, WorkerPeer worker, Timers timers) {
     try {
-      return future.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+      return timers.get(future, limit);
     } catch (ExecutionException e) {
       MillraceException m = MillraceException.of(e);
       throw m.withMessage("From " + worker.name() + ":\n" + m.getMessage());
@@ -548,14 +368,11 @@ public final class MasterSession {
     }
   }
 
-  private void cancel(Cancellation c) {
-    c.cancel(new MillraceException(Code.CANCELLED, CLOSED));
-  }
-
   /** Cancels steps in flight and lets the workers forget the session. */
   void close() {
     closed = true;
-    running.forEach(this::cancel);
+    running.failAll(StepFailures::cancelledByClose);
+    partialRuns.values().forEach(r -> r.cancellation().cancel(StepFailures.cancelledByClose()));
     List<CompletableFuture<Void>> told = new ArrayList<>();
     for (WorkerPeer w : workers) {
       told.add(
@@ -568,7 +385,7 @@ public final class MasterSession {
     }
     CompletableFuture.allOf(told.toArray(new CompletableFuture<?>[0]))
         .whenComplete((done, e) -> whenClosed.run());
-    plans.clear();
+    planner.close(plan -> {});
     partialRuns.clear();
   }
 }

@@ -2,7 +2,8 @@ package dev.millrace.cluster.master;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -127,7 +128,8 @@ final class PartialRun {
   }
 
   private RunGraph call(StepPlan.Part p, Map<String, Tensor> feeds, List<String> fetchKeys) {
-    return new RunGraph(session, true, p.graphHandle(), stepId, feeds, fetchKeys, null);
+    return new RunGraph(
+        session, true, p.graphHandle(), stepId, feeds, fetchKeys, new StepReport(false));
   }
 
   private void end() {

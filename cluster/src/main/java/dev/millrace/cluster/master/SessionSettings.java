@@ -1,7 +1,9 @@
 package dev.millrace.cluster.master;
 
-import dev.millrace.cluster.ClusterSpec;
-import dev.millrace.graph.DeviceSpec;
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.proto.ConfigProto;
 import java.time.Duration;
 import java.util.List;
@@ -30,7 +32,7 @@ public record SessionSettings(
     long costModelAfter) {
   /** How long CreateSession waits for tasks unless told otherwise. */
   public static final Duration START_TIMEOUT =
-      Duration.ofSeconds(Integer.getInteger("millrace.start.timeout.seconds", 300));
+      Config.ofProcess().get(ClusterSettings.START_TIMEOUT);
 
   /** What a client asks that has opened the session at {@code target}. */
   public static SessionSettings of(ConfigProto c, String target) {

@@ -12,6 +12,10 @@ final class StepErrors {
   private MillraceException echo;
 
   void add(String worker, MillraceException e, Cancellation cancellation) {
+    if (isOwn(e, cancellation.cause())) {
+      // The worker repeats what the master ended the step for.
+      return;
+    }
     MillraceException placed =
         e.getMessage().startsWith("From /job:")
             ? e
@@ -29,9 +33,16 @@ final class StepErrors {
     }
   }
 
+  private static boolean isOwn(MillraceException e, MillraceException ended) {
+    return ended != null
+        && !ended.isDerived()
+        && e.code() == ended.code()
+        && e.getMessage().equals(ended.getMessage());
+  }
+
   /** What ended the step: a worker's failure, else what it was cancelled for, else null. */
   synchronized MillraceException rootCause(Cancellation cancellation) {
-    if (cause != null || echo == null) {
+    if (cause != null) {
       return cause;
     }
     MillraceException cancelled = cancellation.cause();

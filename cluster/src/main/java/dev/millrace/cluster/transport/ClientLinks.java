@@ -2,14 +2,16 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
 import dev.millrace.cluster.link.ClientStep;
 import dev.millrace.cluster.link.Greeting;
-import dev.millrace.cluster.link.Identity;
 import dev.millrace.cluster.link.Link;
 import dev.millrace.cluster.link.LinkService;
 import dev.millrace.cluster.link.Links;
-import dev.millrace.cluster.worker.RunGraph;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.cluster.link.TaskIdentity;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.util.List;
@@ -35,7 +37,7 @@ final class ClientLinks implements LinkService {
     static final ClientLinks SHARED = new ClientLinks();
   }
 
-  private final Links links = new Links("millrace-client", null, this, THREADS);
+  private final Links links = new Links("millrace-client", null, this, THREADS, Platform.system());
 
   private ClientLinks() {}
 
@@ -46,7 +48,7 @@ final class ClientLinks implements LinkService {
   byte[] greeting() {
     return new Greeting(
             Greeting.VERSION,
-            new Identity("", INCARNATION, "process " + ProcessHandle.current().pid()),
+            new TaskIdentity("", INCARNATION, "process " + ProcessHandle.current().pid()),
             new byte[0],
             new byte[0],
             links.folder(),
@@ -90,7 +92,7 @@ final class ClientLinks implements LinkService {
   @Override
   public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
     if (value != null) {
-      value.release();
+      Refs.release(value);
     }
   }
 

@@ -2,7 +2,9 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Gauges;
 import dev.millrace.base.ProcessMemory;
+import dev.millrace.base.Timers;
 import dev.millrace.base.Version;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.proto.TaskFacts;
 import dev.millrace.tensor.BufferPool;
@@ -26,15 +28,15 @@ public final class FactsEndpoint {
   }
 
   ServerServiceDefinition service() {
-    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.TASK);
-    WorkerEndpoint.add(b, Methods.FACTS, request -> facts());
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.TASK);
+    WorkerEndpoint.add(b, GrpcMethods.FACTS, request -> facts());
     return b.build();
   }
 
   private TaskFacts facts() {
     return TaskFacts.newBuilder()
         .setVersion(Version.own())
-        .setClockMicros(ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()))
+        .setClockMicros(ChronoUnit.MICROS.between(Instant.EPOCH, Timers.system().wallTime()))
         .setResidentBytes(ProcessMemory.residentBytes())
         .setHeapBytes(ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed())
         .setTensorBytes(BufferPool.shared().usedBytes())

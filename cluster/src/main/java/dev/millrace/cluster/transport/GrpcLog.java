@@ -1,5 +1,7 @@
 package dev.millrace.cluster.transport;
 
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
 import java.util.List;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -21,7 +23,7 @@ final class GrpcLog {
   private GrpcLog() {}
 
   static void quiet() {
-    if (!Boolean.getBoolean("millrace.grpc.log")) {
+    if (!Config.ofProcess().get(ClusterSettings.GRPC_LOG)) {
       QUIET.forEach(l -> l.setLevel(Level.OFF));
     }
   }

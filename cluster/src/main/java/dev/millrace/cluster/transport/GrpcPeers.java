@@ -1,12 +1,12 @@
 package dev.millrace.cluster.transport;
 
-import dev.millrace.cluster.ClusterSpec;
-import dev.millrace.cluster.TaskId;
 import dev.millrace.cluster.link.Links;
-import dev.millrace.cluster.worker.Outlet;
-import dev.millrace.cluster.worker.Peers;
-import dev.millrace.cluster.worker.WorkerPeer;
-import dev.millrace.graph.DeviceSpec;
+import dev.millrace.cluster.peer.PushChannel;
+import dev.millrace.cluster.peer.WorkerPeer;
+import dev.millrace.cluster.peer.WorkerPeers;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
+import dev.millrace.graph.name.DeviceSpec;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import java.time.Duration;
@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Threading: any thread.
  */
-public final class GrpcPeers implements Peers, AutoCloseable {
+public final class GrpcPeers implements WorkerPeers, AutoCloseable {
   private static final Duration CHECK = Duration.ofSeconds(1);
 
   /** How long a task may take to say that it is there. */
@@ -36,7 +36,8 @@ public final class GrpcPeers implements Peers, AutoCloseable {
   private final Set<PropagatedPeers> propagated = ConcurrentHashMap.newKeySet();
 
   private WorkerPeer self;
-  private LinkEndpoint links;
+  private LinkEndpoint endpoint;
+  private Links links;
 
   public GrpcPeers(ClusterSpec cluster, Executor threads) {
     this.cluster = cluster;
@@ -49,26 +50,26 @@ public final class GrpcPeers implements Peers, AutoCloseable {
   }
 
   /** The task's links, which are used to the tasks that have them. */
-  public void setLinks(LinkEndpoint endpoint) {
-    links = endpoint;
-    Links all = endpoint.links();
-    all.every(
+  public void setLinks(LinkEndpoint ofTask) {
+    endpoint = ofTask;
+    links = ofTask.links();
+    links.every(
         CHECK,
         () -> {
-          peers.values().forEach(p -> p.byGrpc().checkAlive(PATIENCE, all::heldUpSince));
-          propagated.forEach(p -> p.checkAlive(PATIENCE, all::heldUpSince));
+          peers.values().forEach(p -> p.byGrpc().checkAlive(PATIENCE, links::heldUpSince));
+          propagated.forEach(p -> p.checkAlive(PATIENCE, links::heldUpSince));
         });
   }
 
   /** The tasks of a cluster that a session has named, until they are closed. */
-  public Peers propagated(ClusterSpec named) {
+  public WorkerPeers propagated(ClusterSpec named) {
     PropagatedPeers p = new PropagatedPeers(named, threads, propagated::remove);
     propagated.add(p);
     return p;
   }
 
   @Override
-  public Outlet outlet(String taskName) {
+  public PushChannel outlet(String taskName) {
     return links.to(taskName);
   }
 
@@ -89,7 +90,7 @@ public final class GrpcPeers implements Peers, AutoCloseable {
         n -> {
           DeviceSpec d = DeviceSpec.parse(n);
           String address = cluster.address(new TaskId(d.job(), d.task()));
-          return new LinkedWorker(new GrpcWorker(n, address, channel(address, threads)), links);
+          return new LinkedWorker(new GrpcWorker(n, address, channel(address, threads)), endpoint);
         });
   }
 

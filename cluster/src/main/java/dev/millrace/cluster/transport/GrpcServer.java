@@ -2,7 +2,9 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ServerLimits;
+import dev.millrace.cluster.http2.CallLimits;
+import dev.millrace.cluster.http2.TensorStreams;
+import dev.millrace.cluster.spec.ServerLimits;
 import io.grpc.Codec;
 import io.grpc.DecompressorRegistry;
 import io.grpc.Server;

@@ -3,10 +3,16 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.worker.RunGraph;
-import dev.millrace.cluster.worker.WorkerPeer;
+import dev.millrace.base.Timers;
+import dev.millrace.cluster.http2.GrpcErrors;
+import dev.millrace.cluster.http2.GrpcMethods;
+import dev.millrace.cluster.http2.ReceivedTensor;
+import dev.millrace.cluster.http2.TensorCall;
+import dev.millrace.cluster.http2.TensorChannel;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.WorkerPeer;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.CleanupAllRequest;
 import dev.millrace.proto.CleanupGraphRequest;
 import dev.millrace.proto.CompleteGroupRequest;
@@ -31,6 +37,7 @@ import dev.millrace.proto.RunGraphRequest;
 import dev.millrace.proto.RunGraphResponse;
 import dev.millrace.proto.TaskFacts;
 import dev.millrace.proto.TaskFactsRequest;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
@@ -58,6 +65,7 @@ import java.util.function.LongPredicate;
 
 /** A task in another process, ours or TensorFlow's, reached by the WorkerService. */
 final class GrpcWorker implements WorkerPeer {
+  private static final Timers TIMERS = Timers.system();
   private final String name;
   private final String address;
   private final ManagedChannel channel;
@@ -86,7 +94,7 @@ final class GrpcWorker implements WorkerPeer {
 
   /** Exchanges greetings; fails with UNIMPLEMENTED if the peer is not one of ours. */
   CompletableFuture<byte[]> exchangeGreetings(byte[] mine, Duration timeout) {
-    return call(Methods.GREET, mine, timeout);
+    return call(GrpcMethods.GREET, mine, timeout);
   }
 
   /**
@@ -102,12 +110,12 @@ final class GrpcWorker implements WorkerPeer {
     // On a busy machine the first connection alone may take as long as that.
     Duration limit =
         channel.getState(false) == ConnectivityState.READY ? patience : patience.multipliedBy(4);
-    long start = System.nanoTime();
+    long start = TIMERS.now();
     status(limit)
         .whenComplete(
             (devices, e) -> {
               checking.set(false);
-              boolean late = System.nanoTime() - start > limit.toNanos() + 1_000_000_000L;
+              boolean late = TIMERS.now() - start > limit.toNanos() + 1_000_000_000L;
               if (e != null
                   && MillraceException.of(e).code() == Code.DEADLINE_EXCEEDED
                   && !late
@@ -133,12 +141,12 @@ final class GrpcWorker implements WorkerPeer {
 
   @Override
   public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
-    return call(Methods.GET_STATUS, GetStatusRequest.getDefaultInstance(), timeout)
+    return call(GrpcMethods.GET_STATUS, GetStatusRequest.getDefaultInstance(), timeout)
         .thenApply(GetStatusResponse::getDeviceAttributesList);
   }
 
   CompletableFuture<TaskFacts> facts(Duration timeout) {
-    return call(Methods.FACTS, TaskFactsRequest.getDefaultInstance(), timeout);
+    return call(GrpcMethods.FACTS, TaskFactsRequest.getDefaultInstance(), timeout);
   }
 
   /** There is no faster way by this peer alone. */
@@ -149,13 +157,13 @@ final class GrpcWorker implements WorkerPeer {
 
   @Override
   public CompletableFuture<Void> createSession(CreateWorkerSessionRequest r, Duration timeout) {
-    return call(Methods.CREATE_WORKER_SESSION, r, timeout).thenApply(x -> null);
+    return call(GrpcMethods.CREATE_WORKER_SESSION, r, timeout).thenApply(x -> null);
   }
 
   @Override
   public CompletableFuture<Void> deleteSession(String handle, Duration timeout) {
     return call(
-            Methods.DELETE_WORKER_SESSION,
+            GrpcMethods.DELETE_WORKER_SESSION,
             DeleteWorkerSessionRequest.newBuilder().setSessionHandle(handle).build(),
             timeout)
         .thenApply(x -> null);
@@ -164,7 +172,7 @@ final class GrpcWorker implements WorkerPeer {
   @Override
   public CompletableFuture<String> registerGraph(String session, Graph graph) {
     return call(
-            Methods.REGISTER_GRAPH,
+            GrpcMethods.REGISTER_GRAPH,
             RegisterGraphRequest.newBuilder()
                 .setSessionHandle(session)
                 .setCreateWorkerSessionCalled(true)
@@ -187,7 +195,7 @@ final class GrpcWorker implements WorkerPeer {
 
   private CompletableFuture<List<Tensor>> runGraph(
       RunGraph run, RunGraphRequest.Builder request, Cancellation cancellation) {
-    return call(Methods.RUN_GRAPH, request.build(), null, cancellation)
+    return call(GrpcMethods.RUN_GRAPH, request.build(), null, cancellation)
         .thenApply(r -> results(run, r));
   }
 
@@ -198,7 +206,7 @@ final class GrpcWorker implements WorkerPeer {
             .setCreateWorkerSessionCalled(run.ownSession())
             .setGraphHandle(run.graphHandle())
             .setStepId(run.stepId())
-            .setExecOpts(ExecutorOpts.newBuilder().setRecordTimeline(run.isTraced()))
+            .setExecOpts(ExecutorOpts.newBuilder().setRecordTimeline(run.report().isTraced()))
             .addAllRecvKey(run.fetchKeys())
             .setStoreErrorsInResponseBody(true)
             .setRequestId(requestId());
@@ -212,10 +220,10 @@ final class GrpcWorker implements WorkerPeer {
 
   private List<Tensor> results(RunGraph run, RunGraphResponse r) {
     if (r.getStatusCodeValue() != 0) {
-      throw Errors.decode(Code.of(r.getStatusCodeValue()), r.getStatusErrorMessage());
+      throw GrpcErrors.decode(Code.of(r.getStatusCodeValue()), r.getStatusErrorMessage());
     }
-    if (run.isTraced()) {
-      r.getStepStats().getDevStatsList().forEach(run.trace());
+    if (run.report().isTraced()) {
+      r.getStepStats().getDevStatsList().forEach(run.report()::addTimes);
     }
     Map<String, Tensor> byKey = new HashMap<>();
     r.getRecvList().forEach(n -> byKey.put(n.getName(), TensorCodec.decodeCounted(n.getTensor())));
@@ -227,14 +235,14 @@ final class GrpcWorker implements WorkerPeer {
       }
       values.add(t);
     }
-    byKey.values().forEach(Tensor::release);
+    byKey.values().forEach(Refs::release);
     return values;
   }
 
   @Override
   public void cleanupStep(long stepId) {
     call(
-            Methods.CLEANUP_GRAPH,
+            GrpcMethods.CLEANUP_GRAPH,
             CleanupGraphRequest.newBuilder().setStepId(stepId).build(),
             Duration.ofSeconds(10))
         .exceptionally(e -> null);
@@ -243,7 +251,7 @@ final class GrpcWorker implements WorkerPeer {
   @Override
   public CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout) {
     return call(
-            Methods.CLEANUP_ALL,
+            GrpcMethods.CLEANUP_ALL,
             CleanupAllRequest.newBuilder().addAllContainer(containers).build(),
             timeout)
         .thenApply(x -> null);
@@ -300,25 +308,25 @@ final class GrpcWorker implements WorkerPeer {
   @Override
   public CompletableFuture<RecvBufResponse> recvBuffer(
       RecvBufRequest r, Duration timeout, Cancellation cancellation) {
-    return call(Methods.RECV_BUF, r, timeout, cancellation);
+    return call(GrpcMethods.RECV_BUF, r, timeout, cancellation);
   }
 
   @Override
   public CompletableFuture<CompleteGroupResponse> completeGroup(
       CompleteGroupRequest r, Duration timeout, Cancellation cancellation) {
-    return call(Methods.COMPLETE_GROUP, r, timeout, cancellation);
+    return call(GrpcMethods.COMPLETE_GROUP, r, timeout, cancellation);
   }
 
   @Override
   public CompletableFuture<CompleteInstanceResponse> completeInstance(
       CompleteInstanceRequest r, Duration timeout, Cancellation cancellation) {
-    return call(Methods.COMPLETE_INSTANCE, r, timeout, cancellation);
+    return call(GrpcMethods.COMPLETE_INSTANCE, r, timeout, cancellation);
   }
 
   @Override
   public CompletableFuture<GetStepSequenceResponse> stepSequence(
       GetStepSequenceRequest r, Duration timeout) {
-    return call(Methods.GET_STEP_SEQUENCE, r, timeout);
+    return call(GrpcMethods.GET_STEP_SEQUENCE, r, timeout);
   }
 
   private static long requestId() {
@@ -374,7 +382,7 @@ final class GrpcWorker implements WorkerPeer {
 
           @Override
           public void onError(Throwable t) {
-            MillraceException e = Errors.decode(t, place());
+            MillraceException e = GrpcErrors.decode(t, place());
             MillraceException cause = cancellation == null ? null : cancellation.cause();
             future.completeExceptionally(e.code() == Code.CANCELLED && cause != null ? cause : e);
           }
@@ -384,7 +392,7 @@ final class GrpcWorker implements WorkerPeer {
             future.complete(value);
           }
         });
-    if (method != Methods.GET_STATUS && method != Methods.GREET) {
+    if (method != GrpcMethods.GET_STATUS && method != GrpcMethods.GREET) {
       underWay.add(future);
       future.whenComplete(
           (r, e) -> {

@@ -5,6 +5,8 @@ import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.WireFormat;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.http2.GrpcErrors;
+import dev.millrace.cluster.http2.GrpcMethods;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -23,7 +25,7 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class HealthEndpoint {
   private static final String NAME = "grpc.health.v1.Health";
-  private static final Set<String> SERVICES = Set.of("", Methods.MASTER, Methods.WORKER);
+  private static final Set<String> SERVICES = Set.of("", GrpcMethods.MASTER, GrpcMethods.WORKER);
   private static final int SERVING = 1;
   private static final int NOT_SERVING = 2;
   private static final int SERVICE_UNKNOWN = 3;
@@ -41,8 +43,8 @@ public final class HealthEndpoint {
     return MethodDescriptor.<byte[], byte[]>newBuilder()
         .setType(type)
         .setFullMethodName(MethodDescriptor.generateFullMethodName(NAME, name))
-        .setRequestMarshaller(Methods.BYTES)
-        .setResponseMarshaller(Methods.BYTES)
+        .setRequestMarshaller(GrpcMethods.BYTES)
+        .setResponseMarshaller(GrpcMethods.BYTES)
         .build();
   }
 
@@ -66,7 +68,7 @@ public final class HealthEndpoint {
     try {
       service = serviceOf(request);
     } catch (MillraceException e) {
-      observer.onError(Errors.encode(e));
+      observer.onError(GrpcErrors.encode(e));
       return;
     }
     ((ServerCallStreamObserver<byte[]>) observer)

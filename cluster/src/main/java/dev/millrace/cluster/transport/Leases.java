@@ -2,8 +2,11 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ServerLimits;
+import dev.millrace.base.Timers;
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
 import dev.millrace.cluster.link.Link;
+import dev.millrace.cluster.spec.ServerLimits;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -17,10 +20,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Which connections sessions are used over, so that those of a client or master that vanished
- * without goodbye can be closed. A connection may be lost and made again, so a session without one
- * has a grace period. It is short if the owner is a Millrace process that held a link, and minutes
- * if a gRPC channel was closed. It is long if that channel had been idle: idle channels close
- * themselves and open again with the next call. While its connection is open a session lasts.
+ * without a leave message can be closed. A connection may be lost and made again, so a session
+ * without one has a grace period. It is short if the owner is a Millrace process that held a link,
+ * and minutes if a gRPC channel was closed. It is long if that channel had been idle: idle channels
+ * close themselves and open again with the next call. While its connection is open a session lasts.
  *
  * <p>The leased object is a session's handle, or anything else with an owner and {@code equals}.
  *
@@ -30,16 +33,13 @@ final class Leases {
   private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
 
   /** How long a session is kept after its owner's link and connections have gone. */
-  private final Duration afterLink =
-      Duration.ofMillis(Integer.getInteger("millrace.session.linked.grace.millis", 15_000));
+  private final Duration afterLink = Config.ofProcess().get(ClusterSettings.SESSION_LINKED_GRACE);
 
   /** How long a session is kept after its last connection, if its owner had no link. */
-  private final Duration afterConnection =
-      Duration.ofMillis(Integer.getInteger("millrace.session.grace.millis", 300_000));
+  private final Duration afterConnection = Config.ofProcess().get(ClusterSettings.SESSION_GRACE);
 
   /** How long it is kept if that connection had been idle: such a client may come back. */
-  private final Duration afterIdle =
-      Duration.ofMillis(Integer.getInteger("millrace.session.idle.grace.millis", 3_600_000));
+  private final Duration afterIdle = Config.ofProcess().get(ClusterSettings.SESSION_IDLE_GRACE);
 
   /** From here on a channel counts as idle; gRPC closes idle channels after 30 minutes. */
   private static final Duration IDLE = Duration.ofMinutes(20);
@@ -58,6 +58,7 @@ final class Leases {
   private final Map<Object, Lease> leases = new ConcurrentHashMap<>();
   private final Map<Object, Set<Object>> byConnection = new HashMap<>();
   private final Consumer<Object> close;
+  private final Timers timers;
   private final int maxPerConnection;
 
   /**
@@ -65,7 +66,8 @@ final class Leases {
    *
    * @param maxPerConnection how many leases one connection may hold
    */
-  Leases(int maxPerConnection, Consumer<Object> close) {
+  Leases(int maxPerConnection, Timers timers, Consumer<Object> close) {
+    this.timers = timers;
     this.maxPerConnection = maxPerConnection;
     this.close = close;
   }
@@ -104,7 +106,7 @@ final class Leases {
     if (l == null || connection == null) {
       return;
     }
-    l.usedNanos = System.nanoTime();
+    l.usedNanos = timers.now();
     if (l.connections.contains(connection)) {
       return;
     }
@@ -147,7 +149,7 @@ final class Leases {
     for (Object s : sessions) {
       Lease l = leases.get(s);
       if (l != null && l.connections.remove(connection) && l.connections.isEmpty()) {
-        l.orphanedNanos = Math.max(1, System.nanoTime());
+        l.orphanedNanos = Math.max(1, timers.now());
       }
     }
   }
@@ -155,7 +157,7 @@ final class Leases {
   /** Closes the sessions whose time is over. */
   void sweep() {
     List<Object> over;
-    long now = System.nanoTime();
+    long now = timers.now();
     synchronized (this) {
       over =
           leases.entrySet().stream()

@@ -4,21 +4,25 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ClusterSpec;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.link.ClientStep;
 import dev.millrace.cluster.link.Greeting;
-import dev.millrace.cluster.link.Identity;
 import dev.millrace.cluster.link.Link;
 import dev.millrace.cluster.link.LinkService;
 import dev.millrace.cluster.link.Links;
+import dev.millrace.cluster.link.TaskIdentity;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
-import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.worker.Worker;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.ClusterDef;
 import dev.millrace.proto.GetStatusResponse;
-import dev.millrace.runtime.RunOptions;
 import dev.millrace.tensor.Tensor;
 import io.grpc.ServerServiceDefinition;
 import java.io.IOException;
@@ -46,18 +50,25 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   private final String address;
   private final Worker worker;
   private final Executor threads;
+  private final Platform platform;
   private final Links links;
   private Master master;
   private Leases masterLeases;
   private Leases workerLeases;
 
   public LinkEndpoint(
-      ClusterSpec cluster, String address, InetAddress listen, Worker worker, Executor threads) {
+      ClusterSpec cluster,
+      String address,
+      InetAddress listen,
+      Worker worker,
+      Executor threads,
+      Platform platform) {
+    this.platform = platform;
     this.cluster = cluster;
     this.address = address;
     this.worker = worker;
     this.threads = threads;
-    this.links = new Links("millrace-link", listen, this, threads);
+    this.links = new Links("millrace-link", listen, this, threads, platform);
   }
 
   /** Serves from now on: clients' steps by the master, and all else by the worker. */
@@ -79,6 +90,10 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     return links;
   }
 
+  Timers timers() {
+    return platform.timers();
+  }
+
   Executor threads() {
     return threads;
   }
@@ -91,18 +106,18 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
 
   /** Whether links are made at all: {@code -Dmillrace.link=false} leaves TensorFlow's protocol. */
   static boolean areWanted() {
-    return !"false".equals(System.getProperty("millrace.link"));
+    return Config.ofProcess().get(ClusterSettings.LINK);
   }
 
   /** The method others greet by. */
   public ServerServiceDefinition service() {
-    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.LINK);
-    WorkerEndpoint.add(b, Methods.GREET, this::greeted);
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.LINK);
+    WorkerEndpoint.add(b, GrpcMethods.GREET, this::greeted);
     return b.build();
   }
 
-  private Identity self() {
-    return new Identity(worker.name(), worker.devices().getFirst().incarnation(), address);
+  private TaskIdentity self() {
+    return new TaskIdentity(worker.name(), worker.devices().getFirst().incarnation(), address);
   }
 
   private Greeting greeting(long[] ticket) {
@@ -226,14 +241,9 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     MasterSession session = master.session(call.sessionHandle());
     masterLeases.use(call.sessionHandle(), link);
     return session.run(
-        call.feedNames(),
+        session.plan(call.feedNames(), call.fetches(), call.targets()),
         call.feeds(),
-        call.fetches(),
-        call.targets(),
-        call.timeout() == null
-            ? RunOptions.DEFAULT
-            : RunOptions.DEFAULT.withTimeout(call.timeout()),
-        null,
+        call.parameters(),
         cancellation);
   }
 

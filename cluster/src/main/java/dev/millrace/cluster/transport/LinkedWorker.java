@@ -6,10 +6,10 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.link.Greeting;
 import dev.millrace.cluster.link.Link;
-import dev.millrace.cluster.worker.RunGraph;
-import dev.millrace.cluster.worker.WorkerPeer;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.WorkerPeer;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.CompleteGroupRequest;
 import dev.millrace.proto.CompleteGroupResponse;
 import dev.millrace.proto.CompleteInstanceRequest;
@@ -102,7 +102,7 @@ final class LinkedWorker implements WorkerPeer {
 
   /** What the peer says of itself, or null if it is not one of ours. */
   private CompletableFuture<Greeting> greeting(Duration timeout) {
-    greetedNanos = System.nanoTime();
+    greetedNanos = links.timers().now();
     if (!LinkEndpoint.areWanted()) {
       foreign = true;
       return CompletableFuture.completedFuture(null);
@@ -146,7 +146,7 @@ final class LinkedWorker implements WorkerPeer {
     Link link = link();
     if (link != null) {
       linkedBefore = true;
-      return over(link, call, cancellation);
+      return link.run(call, cancellation);
     }
     if (linkedBefore && !foreign) {
       return relinked()
@@ -155,20 +155,14 @@ final class LinkedWorker implements WorkerPeer {
                 Link again = link();
                 return again == null
                     ? byGrpc.runGraph(call, cancellation)
-                    : over(again, call, cancellation);
+                    : again.run(call, cancellation);
               });
     }
-    if (!foreign && System.nanoTime() - greetedNanos > RETRY_NANOS) {
+    if (!foreign && links.timers().now() - greetedNanos > RETRY_NANOS) {
       // Later steps are faster over a link.
       greeting(GREETING).exceptionally(e -> null);
     }
     return byGrpc.runGraph(call, cancellation);
-  }
-
-  /** Runs a call over the link, unless it is traced: a link carries no timings. */
-  private CompletableFuture<List<Tensor>> over(
-      Link link, RunGraph call, Cancellation cancellation) {
-    return call.isTraced() ? byGrpc.runGraph(call, cancellation) : link.run(call, cancellation);
   }
 
   /**

@@ -3,22 +3,27 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
+import dev.millrace.cluster.http2.GrpcErrors;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.link.ClientStep;
 import dev.millrace.cluster.link.Link;
+import dev.millrace.cluster.peer.StepParameters;
 import dev.millrace.graph.Graph;
 import dev.millrace.proto.CloseSessionRequest;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.CreateSessionRequest;
 import dev.millrace.proto.DeviceAttributes;
-import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.proto.ExtendSessionRequest;
 import dev.millrace.proto.GetStatusRequest;
 import dev.millrace.proto.ListDevicesRequest;
 import dev.millrace.proto.ListDevicesResponse;
 import dev.millrace.proto.NamedTensorProto;
+import dev.millrace.proto.RunOptions;
 import dev.millrace.proto.RunStepRequest;
 import dev.millrace.proto.RunStepResponse;
-import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.exec.StepFailures;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
@@ -40,25 +45,46 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Consumer;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A client's end of the MasterService: calls block and fail with a MillraceException. */
 public final class MasterClient implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MasterClient.class);
+  private static final Timers TIMERS = Timers.system();
   private static final Duration GREETING = Duration.ofSeconds(3);
   private static final long REPORT_SECONDS = 10;
 
+  /** How long after a step's own limit its answer may come. */
+  private static final Duration AFTER_TIMEOUT = Duration.ofSeconds(5);
+
+  /** How long the answers to the steps of a closed session may take. */
+  private static final Duration ANSWERS = Duration.ofSeconds(5);
+
+  private final Lock running = new ReentrantLock();
+  private final Condition answered = running.newCondition();
+
+  /** How many steps have not been answered. Guarded by the lock. */
+  private int unanswered;
+
   private final String address;
+  private final boolean usesLinks;
   private final ManagedChannel channel;
 
   /** To a master that is one of ours; null to any other. */
   private volatile Link link;
 
-  /** A client of the master at {@code host:port}; nothing is sent yet. */
-  public MasterClient(String address) {
+  /**
+   * A client of the master at {@code host:port}; nothing is sent yet.
+   *
+   * @param usesLinks whether to link to a master that is one of ours
+   */
+  public MasterClient(String address, boolean usesLinks) {
     this.address = address;
+    this.usesLinks = usesLinks && LinkEndpoint.areWanted();
     this.channel = GrpcPeers.channel(address, ClientLinks.THREADS);
   }
 
@@ -66,7 +92,7 @@ public final class MasterClient implements AutoCloseable {
   public String createSession(Graph graph, ConfigProto config, Duration timeout) {
     String handle =
         call(
-                Methods.CREATE_SESSION,
+                GrpcMethods.CREATE_SESSION,
                 CreateSessionRequest.newBuilder()
                     .setGraphDef(GraphCodec.encode(graph))
                     .setConfig(config)
@@ -81,7 +107,7 @@ public final class MasterClient implements AutoCloseable {
 
   /** Opens a link if the master is one of ours. */
   private void link() {
-    if (!LinkEndpoint.areWanted()) {
+    if (!usesLinks) {
       return;
     }
     try {
@@ -94,7 +120,7 @@ public final class MasterClient implements AutoCloseable {
   /** Sends the nodes from {@code from} on; returns the new version. */
   public long extendSession(String handle, Graph graph, int from, long version) {
     return call(
-            Methods.EXTEND_SESSION,
+            GrpcMethods.EXTEND_SESSION,
             ExtendSessionRequest.newBuilder()
                 .setSessionHandle(handle)
                 .setGraphDef(GraphCodec.encode(graph, from))
@@ -105,23 +131,30 @@ public final class MasterClient implements AutoCloseable {
         .getNewGraphVersion();
   }
 
-  /**
-   * Runs a step; the results, in the order of {@code fetches}, are the caller's to release. If the
-   * options ask for a trace, {@code times} is given what each device says ran when.
-   */
-  public Tensor[] runStep(
-      String handle,
-      List<String> feedNames,
-      List<Tensor> feeds,
-      List<String> fetches,
-      List<String> targets,
-      RunOptions options,
-      Consumer<DeviceStepStats> times) {
-    Link l = linked();
-    // A link carries neither times nor keys.
-    return l != null && options.trace() == null && options.collectiveKey() == 0
-        ? stepOver(l, new ClientStep(handle, feedNames, feeds, fetches, targets, options.timeout()))
-        : stepByGrpc(handle, feedNames, feeds, fetches, targets, options, times);
+  /** Runs a step; the results, in the order of the fetches, are the caller's to release. */
+  public List<Tensor> run(ClientStep step) {
+    count(1);
+    try {
+      Link l = linked();
+      return l != null ? runOverLink(l, step) : runByGrpc(step);
+    } catch (MillraceException e) {
+      // An interrupt while a channel is written to closes the channel as well.
+      throw e.code() == Code.UNAVAILABLE && Thread.currentThread().isInterrupted()
+          ? StepFailures.interrupted(e)
+          : e;
+    } finally {
+      count(-1);
+    }
+  }
+
+  private void count(int steps) {
+    running.lock();
+    try {
+      unanswered += steps;
+      answered.signalAll();
+    } finally {
+      running.unlock();
+    }
   }
 
   /**
@@ -150,10 +183,10 @@ public final class MasterClient implements AutoCloseable {
 
   private Link greeted() throws IOException {
     ClientLinks links = ClientLinks.shared();
-    return links.connect(address, call(Methods.GREET, links.greeting(), GREETING, false));
+    return links.connect(address, call(GrpcMethods.GREET, links.greeting(), GREETING, false));
   }
 
-  private Tensor[] stepOver(Link l, ClientStep step) {
+  private List<Tensor> runOverLink(Link l, ClientStep step) {
     Cancellation cancellation = new Cancellation();
     return await(l.step(step, cancellation), cancellation, master());
   }
@@ -162,13 +195,13 @@ public final class MasterClient implements AutoCloseable {
    * Waits for the results of a step and logs that every 10 s. Cancels the step if this thread is
    * interrupted; fails if the master is lost.
    */
-  static Tensor[] await(
+  static List<Tensor> await(
       CompletableFuture<List<Tensor>> answer, Cancellation cancellation, String master) {
-    long start = System.nanoTime();
+    long start = TIMERS.now();
     try {
       while (true) {
         try {
-          return answer.get(REPORT_SECONDS, TimeUnit.SECONDS).toArray(new Tensor[0]);
+          return TIMERS.get(answer, Duration.ofSeconds(REPORT_SECONDS));
         } catch (TimeoutException e) {
           report(start, "a step", master);
         }
@@ -176,11 +209,10 @@ public final class MasterClient implements AutoCloseable {
     } catch (ExecutionException e) {
       throw MillraceException.of(e);
     } catch (InterruptedException e) {
-      MillraceException c =
-          new MillraceException(Code.CANCELLED, "The client's thread was interrupted.", e);
+      MillraceException c = StepFailures.interrupted(e);
       cancellation.cancel(c);
       // They may be under way already.
-      answer.thenAccept(late -> late.forEach(Tensor::release));
+      answer.thenAccept(late -> late.forEach(Refs::release));
       Thread.currentThread().interrupt();
       throw c;
     }
@@ -190,52 +222,43 @@ public final class MasterClient implements AutoCloseable {
     LOG.info(
         "Waiting for {} to end, for {} s so far. {} answers and runs it.",
         what,
-        (System.nanoTime() - startNanos) / 1_000_000_000L,
+        (TIMERS.now() - startNanos) / 1_000_000_000L,
         master);
   }
 
-  private Tensor[] stepByGrpc(
-      String handle,
-      List<String> feedNames,
-      List<Tensor> feeds,
-      List<String> fetches,
-      List<String> targets,
-      RunOptions options,
-      Consumer<DeviceStepStats> times) {
+  private List<Tensor> runByGrpc(ClientStep step) {
+    StepParameters how = step.parameters();
+    List<String> fetches = step.fetches();
     RunStepRequest.Builder b =
         RunStepRequest.newBuilder()
-            .setSessionHandle(handle)
+            .setSessionHandle(step.sessionHandle())
             .addAllFetch(new java.util.LinkedHashSet<>(fetches))
-            .addAllTarget(targets)
+            .addAllTarget(step.targets())
             .setStoreErrorsInResponseBody(true)
             .setRequestId(1 + (ThreadLocalRandom.current().nextLong() >>> 1));
-    for (int i = 0; i < feeds.size(); i++) {
+    for (int i = 0; i < step.feeds().size(); i++) {
       b.addFeed(
           NamedTensorProto.newBuilder()
-              .setName(feedNames.get(i))
-              .setTensor(TensorCodec.encode(feeds.get(i))));
+              .setName(step.feedNames().get(i))
+              .setTensor(TensorCodec.encode(step.feeds().get(i))));
     }
-    if (options.hasTimeout()) {
-      b.getOptionsBuilder().setTimeoutInMs(options.timeout().toMillis());
+    if (how.timeout() != null) {
+      b.getOptionsBuilder().setTimeoutInMs(Math.max(1, how.timeout().toMillis()));
     }
-    if (options.collectiveKey() != 0) {
-      b.getOptionsBuilder().getExperimentalBuilder().setCollectiveGraphKey(options.collectiveKey());
+    if (how.defaultTimeout()) {
+      b.getOptionsBuilder().getExperimentalBuilder().setDefaultTimeout(true);
     }
-    if (options.trace() != null) {
-      b.getOptionsBuilder().setTraceLevel(dev.millrace.proto.RunOptions.TraceLevel.FULL_TRACE);
+    if (how.collectiveKey() != 0) {
+      b.getOptionsBuilder().getExperimentalBuilder().setCollectiveGraphKey(how.collectiveKey());
     }
-    RunStepResponse r =
-        call(
-            Methods.RUN_STEP,
-            b.build(),
-            options.hasTimeout() ? options.timeout().plusSeconds(5) : null,
-            false);
+    if (how.report().isTraced()) {
+      b.getOptionsBuilder().setTraceLevel(RunOptions.TraceLevel.FULL_TRACE);
+    }
+    RunStepResponse r = runStep(b.build(), how.timeout());
     if (r.getStatusCodeValue() != 0) {
-      throw Errors.decode(Code.of(r.getStatusCodeValue()), r.getStatusErrorMessage());
+      throw GrpcErrors.decode(Code.of(r.getStatusCodeValue()), r.getStatusErrorMessage());
     }
-    if (options.trace() != null) {
-      r.getMetadata().getStepStats().getDevStatsList().forEach(times);
-    }
+    r.getMetadata().getStepStats().getDevStatsList().forEach(how.report()::addTimes);
     Map<String, Tensor> byName = new HashMap<>();
     r.getTensorList()
         .forEach(t -> byName.put(t.getName(), TensorCodec.decodeCounted(t.getTensor())));
@@ -247,16 +270,16 @@ public final class MasterClient implements AutoCloseable {
             "The master at %s did not return '%s'.", address, fetches.get(i));
       }
       // An output fetched twice is one tensor on the wire and two references here.
-      results[i] = fetches.indexOf(fetches.get(i)) == i ? t : t.reshaped(t.shape());
+      results[i] = fetches.indexOf(fetches.get(i)) == i ? t : Refs.reshaped(t, t.shape());
     }
-    return results;
+    return List.of(results);
   }
 
   /** The devices of all tasks of a session, as its master sees them. */
   public List<DeviceAttributes> listDevices(String handle, Duration timeout) {
     ListDevicesResponse r =
         call(
-            Methods.LIST_DEVICES,
+            GrpcMethods.LIST_DEVICES,
             ListDevicesRequest.newBuilder().setSessionHandle(handle).build(),
             timeout,
             false);
@@ -271,7 +294,7 @@ public final class MasterClient implements AutoCloseable {
       return;
     }
     call(
-        Methods.CLOSE_SESSION,
+        GrpcMethods.CLOSE_SESSION,
         CloseSessionRequest.newBuilder().setSessionHandle(handle).build(),
         Duration.ofSeconds(15),
         false);
@@ -279,58 +302,66 @@ public final class MasterClient implements AutoCloseable {
 
   private <Q, R> R call(
       MethodDescriptor<Q, R> method, Q request, Duration timeout, boolean waitForReady) {
-    CallOptions o = CallOptions.DEFAULT;
-    if (timeout != null) {
-      o = o.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
-    }
-    if (waitForReady) {
-      o = o.withWaitForReady();
-    }
+    CallOptions o = CallOptions.DEFAULT.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
     try {
-      return timeout == null
-          ? callWatched(method, request)
-          : ClientCalls.blockingUnaryCall(channel, method, o, request);
+      return ClientCalls.blockingUnaryCall(
+          channel, method, waitForReady ? o.withWaitForReady() : o, request);
     } catch (RuntimeException e) {
-      MillraceException m = Errors.decode(e, master());
-      throw m.code() == Code.DEADLINE_EXCEEDED && timeout != null && !Errors.isAnswer(e)
-          ? m.withMessage(
-              method.getBareMethodName()
-                  + " on the master at "
-                  + address
-                  + " had no answer within "
-                  + timeout.toSeconds()
-                  + " s: "
-                  + m.getMessage())
-          : m;
+      throw decoded(e, method, timeout);
     }
   }
 
+  private MillraceException decoded(
+      RuntimeException e, MethodDescriptor<?, ?> method, Duration timeout) {
+    MillraceException m = GrpcErrors.decode(e, master());
+    return m.code() == Code.DEADLINE_EXCEEDED && timeout != null && !GrpcErrors.isAnswer(e)
+        ? m.withMessage(
+            method.getBareMethodName()
+                + " on the master at "
+                + address
+                + " had no answer within "
+                + timeout.toSeconds()
+                + " s: "
+                + m.getMessage())
+        : m;
+  }
+
   /**
-   * A call that may take any time. While it does, the master is asked whether it is there: a
+   * Runs a step, which may take long. While it does, the master is asked whether it is there: a
    * connection alone does not tell a stopped process from a busy one.
+   *
+   * @param timeout within which the master ends the step; null for any time
    */
-  private <Q, R> R callWatched(MethodDescriptor<Q, R> method, Q request) {
-    Future<R> answer =
-        ClientCalls.futureUnaryCall(channel.newCall(method, CallOptions.DEFAULT), request);
-    long start = System.nanoTime();
+  private RunStepResponse runStep(RunStepRequest request, Duration timeout) {
+    Duration limit = timeout == null ? null : timeout.plus(AFTER_TIMEOUT);
+    CallOptions o = CallOptions.DEFAULT;
+    if (limit != null) {
+      o = o.withDeadlineAfter(limit.toNanos(), TimeUnit.NANOSECONDS);
+    }
+    Future<RunStepResponse> answer =
+        ClientCalls.futureUnaryCall(channel.newCall(GrpcMethods.RUN_STEP, o), request);
+    long start = TIMERS.now();
     long reported = start;
     try {
       while (true) {
         try {
-          return answer.get(1, TimeUnit.SECONDS);
+          return TIMERS.get(answer, Duration.ofSeconds(1));
         } catch (TimeoutException e) {
           checkAlive();
         }
-        if (System.nanoTime() - reported > TimeUnit.SECONDS.toNanos(REPORT_SECONDS)) {
-          reported = System.nanoTime();
-          report(start, method.getBareMethodName(), master());
+        if (TIMERS.now() - reported > TimeUnit.SECONDS.toNanos(REPORT_SECONDS)) {
+          reported = TIMERS.now();
+          report(start, "a step", master());
         }
       }
     } catch (ExecutionException e) {
-      throw e.getCause() instanceof RuntimeException r ? r : MillraceException.of(e);
+      throw decoded(
+          e.getCause() instanceof RuntimeException r ? r : MillraceException.of(e),
+          GrpcMethods.RUN_STEP,
+          limit);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new MillraceException(Code.CANCELLED, "The client's thread was interrupted.", e);
+      throw StepFailures.interrupted(e);
     } finally {
       answer.cancel(true);
     }
@@ -346,7 +377,7 @@ public final class MasterClient implements AutoCloseable {
     try {
       ClientCalls.blockingUnaryCall(
           channel,
-          Methods.GET_STATUS,
+          GrpcMethods.GET_STATUS,
           CallOptions.DEFAULT.withDeadlineAfter(
               GrpcPeers.PATIENCE.toMillis(), TimeUnit.MILLISECONDS),
           GetStatusRequest.getDefaultInstance());
@@ -367,12 +398,28 @@ public final class MasterClient implements AutoCloseable {
         e);
   }
 
+  /** Closes the connection once the steps of a closed session have been answered. */
   @Override
   public void close() {
+    awaitAnswers();
     Link l = link;
     if (l != null) {
       l.close();
     }
     channel.shutdownNow();
+  }
+
+  private void awaitAnswers() {
+    running.lock();
+    try {
+      long end = TIMERS.now() + ANSWERS.toNanos();
+      for (long left = ANSWERS.toNanos(); unanswered > 0 && left > 0; left = end - TIMERS.now()) {
+        TIMERS.await(answered, left);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      running.unlock();
+    }
   }
 }

@@ -3,10 +3,13 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ServerLimits;
+import dev.millrace.base.Timers;
+import dev.millrace.cluster.http2.GrpcErrors;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
 import dev.millrace.cluster.master.SessionSettings;
+import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.graph.Graph;
 import dev.millrace.proto.CallableOptions;
 import dev.millrace.proto.CloseSessionResponse;
@@ -30,8 +33,8 @@ import dev.millrace.proto.RunCallableResponse;
 import dev.millrace.proto.RunMetadata;
 import dev.millrace.proto.RunStepRequest;
 import dev.millrace.proto.RunStepResponse;
-import dev.millrace.runtime.Device;
-import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.device.Device;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
@@ -62,9 +65,9 @@ public final class MasterEndpoint {
 
   private final Leases leases;
 
-  public MasterEndpoint(Master master, ServerLimits limits) {
+  public MasterEndpoint(Master master, ServerLimits limits, Timers timers) {
     this.master = master;
-    this.leases = new Leases(limits.sessions(), this::abandon);
+    this.leases = new Leases(limits.sessions(), timers, this::abandon);
   }
 
   Leases leases() {
@@ -96,12 +99,12 @@ public final class MasterEndpoint {
   }
 
   public ServerServiceDefinition service() {
-    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.MASTER);
-    b.addMethod(Methods.CREATE_SESSION, ServerCalls.asyncUnaryCall(this::createSession));
-    WorkerEndpoint.add(b, Methods.EXTEND_SESSION, this::extendSession);
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.MASTER);
+    b.addMethod(GrpcMethods.CREATE_SESSION, ServerCalls.asyncUnaryCall(this::createSession));
+    WorkerEndpoint.add(b, GrpcMethods.EXTEND_SESSION, this::extendSession);
     WorkerEndpoint.add(
         b,
-        Methods.PARTIAL_RUN_SETUP,
+        GrpcMethods.PARTIAL_RUN_SETUP,
         r -> {
           seen.check("PartialRunSetup", r.getRequestId());
           return PartialRunSetupResponse.newBuilder()
@@ -115,24 +118,24 @@ public final class MasterEndpoint {
         });
     WorkerEndpoint.add(
         b,
-        Methods.CLOSE_SESSION,
+        GrpcMethods.CLOSE_SESSION,
         r -> {
           close(r.getSessionHandle());
           return CloseSessionResponse.getDefaultInstance();
         });
-    WorkerEndpoint.add(b, Methods.LIST_DEVICES, this::listDevices);
+    WorkerEndpoint.add(b, GrpcMethods.LIST_DEVICES, this::listDevices);
     WorkerEndpoint.add(
         b,
-        Methods.RESET,
+        GrpcMethods.RESET,
         r -> {
           callables.clear();
           master.reset(r.getContainerList(), r.getDeviceFiltersList());
           return ResetResponse.getDefaultInstance();
         });
-    WorkerEndpoint.add(b, Methods.MAKE_CALLABLE, this::makeCallable);
+    WorkerEndpoint.add(b, GrpcMethods.MAKE_CALLABLE, this::makeCallable);
     WorkerEndpoint.add(
         b,
-        Methods.RELEASE_CALLABLE,
+        GrpcMethods.RELEASE_CALLABLE,
         r -> {
           Map<Long, CallableOptions> ofSession = callables.get(r.getSessionHandle());
           if (ofSession != null) {
@@ -140,8 +143,8 @@ public final class MasterEndpoint {
           }
           return ReleaseCallableResponse.getDefaultInstance();
         });
-    b.addMethod(Methods.RUN_STEP, ServerCalls.asyncUnaryCall(this::runStep));
-    b.addMethod(Methods.RUN_CALLABLE, ServerCalls.asyncUnaryCall(this::runCallable));
+    b.addMethod(GrpcMethods.RUN_STEP, ServerCalls.asyncUnaryCall(this::runStep));
+    b.addMethod(GrpcMethods.RUN_CALLABLE, ServerCalls.asyncUnaryCall(this::runCallable));
     return b.build();
   }
 
@@ -153,7 +156,7 @@ public final class MasterEndpoint {
     try {
       response = createSession(r, cancellation);
     } catch (Throwable t) {
-      observer.onError(Errors.encode(t));
+      observer.onError(GrpcErrors.encode(t));
       return;
     }
     observer.onNext(response);
@@ -247,11 +250,8 @@ public final class MasterEndpoint {
       results =
           r.getPartialRunHandle().isEmpty()
               ? session.run(
-                  names,
+                  session.plan(names, r.getFetchList(), r.getTargetList()),
                   feeds,
-                  List.copyOf(r.getFetchList()),
-                  List.copyOf(r.getTargetList()),
-                  options(r.getOptions()),
                   r.getOptions(),
                   metadata,
                   cancellation)
@@ -272,7 +272,7 @@ public final class MasterEndpoint {
     } catch (Throwable t) {
       MillraceException e = MillraceException.of(t);
       if (!r.getStoreErrorsInResponseBody()) {
-        observer.onError(Errors.encode(e));
+        observer.onError(GrpcErrors.encode(e));
         return;
       }
       response =
@@ -281,19 +281,11 @@ public final class MasterEndpoint {
               .setStatusErrorMessage(String.valueOf(e.getMessage()))
               .build();
     } finally {
-      feeds.forEach(Tensor::release);
-      results.forEach(Tensor::release);
+      feeds.forEach(Refs::release);
+      results.forEach(Refs::release);
     }
     observer.onNext(response);
     observer.onCompleted();
-  }
-
-  private static RunOptions options(dev.millrace.proto.RunOptions o) {
-    RunOptions options =
-        RunOptions.DEFAULT.withCollectiveKey(o.getExperimental().getCollectiveGraphKey());
-    return o.getTimeoutInMs() > 0
-        ? options.withTimeout(Duration.ofMillis(o.getTimeoutInMs()))
-        : options;
   }
 
   private MakeCallableResponse makeCallable(MakeCallableRequest r) {
@@ -325,11 +317,8 @@ public final class MasterEndpoint {
       }
       results =
           session.run(
-              List.copyOf(o.getFeedList()),
+              session.plan(o.getFeedList(), o.getFetchList(), o.getTargetList()),
               feeds,
-              List.copyOf(o.getFetchList()),
-              List.copyOf(o.getTargetList()),
-              options(o.getRunOptions()),
               o.getRunOptions(),
               metadata,
               cancellation);
@@ -337,11 +326,11 @@ public final class MasterEndpoint {
       results.forEach(t -> b.addFetch(TensorCodec.encode(t)));
       response = b.build();
     } catch (Throwable t) {
-      observer.onError(Errors.encode(t));
+      observer.onError(GrpcErrors.encode(t));
       return;
     } finally {
-      feeds.forEach(Tensor::release);
-      results.forEach(Tensor::release);
+      feeds.forEach(Refs::release);
+      results.forEach(Refs::release);
     }
     observer.onNext(response);
     observer.onCompleted();

@@ -1,10 +1,10 @@
 package dev.millrace.cluster.transport;
 
-import dev.millrace.cluster.ClusterSpec;
-import dev.millrace.cluster.TaskId;
-import dev.millrace.cluster.worker.Peers;
-import dev.millrace.cluster.worker.WorkerPeer;
-import dev.millrace.graph.DeviceSpec;
+import dev.millrace.cluster.peer.WorkerPeer;
+import dev.millrace.cluster.peer.WorkerPeers;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
+import dev.millrace.graph.name.DeviceSpec;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,7 +19,7 @@ import java.util.function.LongPredicate;
  *
  * <p>Threading: any thread.
  */
-final class PropagatedPeers implements Peers {
+final class PropagatedPeers implements WorkerPeers {
   private final ClusterSpec cluster;
   private final Executor threads;
   private final Map<String, GrpcWorker> peers = new ConcurrentHashMap<>();

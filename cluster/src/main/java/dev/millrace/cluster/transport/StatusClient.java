@@ -1,6 +1,6 @@
 package dev.millrace.cluster.transport;
 
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.TaskFacts;
 import java.time.Duration;

@@ -3,12 +3,16 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ServerLimits;
-import dev.millrace.cluster.worker.RunGraph;
+import dev.millrace.base.Timers;
+import dev.millrace.cluster.http2.GrpcErrors;
+import dev.millrace.cluster.http2.GrpcMethods;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepReport;
+import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.op.OpRegistry;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.graph.OpRegistry;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.CleanupAllResponse;
 import dev.millrace.proto.CleanupGraphResponse;
 import dev.millrace.proto.CreateWorkerSessionResponse;
@@ -23,6 +27,7 @@ import dev.millrace.proto.RegisterGraphRequest;
 import dev.millrace.proto.RegisterGraphResponse;
 import dev.millrace.proto.RunGraphRequest;
 import dev.millrace.proto.RunGraphResponse;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
@@ -51,10 +56,10 @@ public final class WorkerEndpoint {
   /** The lease of a graph that its master has registered without a session. */
   private record SessionlessGraph(String handle) {}
 
-  public WorkerEndpoint(Worker worker, OpRegistry registry, ServerLimits limits) {
+  public WorkerEndpoint(Worker worker, OpRegistry registry, ServerLimits limits, Timers timers) {
     this.worker = worker;
     this.registry = registry;
-    this.leases = new Leases(limits.sessions(), this::abandon);
+    this.leases = new Leases(limits.sessions(), timers, this::abandon);
   }
 
   /** Discards the session or graph of a master that is gone. */
@@ -78,14 +83,14 @@ public final class WorkerEndpoint {
   }
 
   public ServerServiceDefinition service() {
-    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(Methods.WORKER);
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.WORKER);
     add(
         b,
-        Methods.GET_STATUS,
+        GrpcMethods.GET_STATUS,
         r -> GetStatusResponse.newBuilder().addAllDeviceAttributes(worker.attributes()).build());
     add(
         b,
-        Methods.CREATE_WORKER_SESSION,
+        GrpcMethods.CREATE_WORKER_SESSION,
         r -> {
           leases.checkRoom("sessions", Connections.current());
           worker.openSession(r);
@@ -94,16 +99,16 @@ public final class WorkerEndpoint {
         });
     add(
         b,
-        Methods.DELETE_WORKER_SESSION,
+        GrpcMethods.DELETE_WORKER_SESSION,
         r -> {
           leases.ended(r.getSessionHandle());
           worker.closeSession(r.getSessionHandle());
           return DeleteWorkerSessionResponse.getDefaultInstance();
         });
-    add(b, Methods.REGISTER_GRAPH, this::register);
+    add(b, GrpcMethods.REGISTER_GRAPH, this::register);
     add(
         b,
-        Methods.DEREGISTER_GRAPH,
+        GrpcMethods.DEREGISTER_GRAPH,
         r -> {
           worker.deregister(
               r.getSessionHandle(), r.getCreateWorkerSessionCalled(), r.getGraphHandle());
@@ -114,32 +119,32 @@ public final class WorkerEndpoint {
         });
     add(
         b,
-        Methods.CLEANUP_GRAPH,
+        GrpcMethods.CLEANUP_GRAPH,
         r -> {
           worker.cleanupStep(r.getStepId());
           return CleanupGraphResponse.getDefaultInstance();
         });
     add(
         b,
-        Methods.CLEANUP_ALL,
+        GrpcMethods.CLEANUP_ALL,
         r -> {
           worker.clear(r.getContainerList());
           return CleanupAllResponse.getDefaultInstance();
         });
-    add(b, Methods.LOGGING, r -> LoggingResponse.getDefaultInstance());
-    add(b, Methods.MARK_RECV_FINISHED, r -> MarkRecvFinishedResponse.getDefaultInstance());
-    b.addMethod(Methods.RUN_GRAPH, ServerCalls.asyncUnaryCall(this::runGraph));
+    add(b, GrpcMethods.LOGGING, r -> LoggingResponse.getDefaultInstance());
+    add(b, GrpcMethods.MARK_RECV_FINISHED, r -> MarkRecvFinishedResponse.getDefaultInstance());
+    b.addMethod(GrpcMethods.RUN_GRAPH, ServerCalls.asyncUnaryCall(this::runGraph));
     addCollectives(b);
     return b.build();
   }
 
   private void addCollectives(ServerServiceDefinition.Builder b) {
-    add(b, Methods.GET_STEP_SEQUENCE, worker.collectives()::answer);
-    addLater(b, Methods.COMPLETE_GROUP, worker.collectives()::join);
-    addLater(b, Methods.COMPLETE_INSTANCE, worker.collectives()::instance);
+    add(b, GrpcMethods.GET_STEP_SEQUENCE, worker.collectives()::answer);
+    addLater(b, GrpcMethods.COMPLETE_GROUP, worker.collectives()::join);
+    addLater(b, GrpcMethods.COMPLETE_INSTANCE, worker.collectives()::instance);
     addLater(
         b,
-        Methods.RECV_BUF,
+        GrpcMethods.RECV_BUF,
         r -> {
           seen.check("RecvBuf", r.getRequestId());
           return worker.serveBuffer(r);
@@ -170,7 +175,7 @@ public final class WorkerEndpoint {
                       return;
                     }
                     if (e != null) {
-                      observer.onError(Errors.encode(e));
+                      observer.onError(GrpcErrors.encode(e));
                     } else {
                       observer.onNext(r);
                       observer.onCompleted();
@@ -190,7 +195,7 @@ public final class WorkerEndpoint {
               try {
                 response = body.apply(request);
               } catch (Throwable t) {
-                observer.onError(Errors.encode(t));
+                observer.onError(GrpcErrors.encode(t));
                 return;
               }
               observer.onNext(response);
@@ -242,35 +247,36 @@ public final class WorkerEndpoint {
               r.getStepId(),
               feeds,
               r.getRecvKeyList(),
-              r.getExecOpts().getRecordTimeline()
-                  ? d -> b.getStepStatsBuilder().addDevStats(d)
-                  : null);
+              new StepReport(r.getExecOpts().getRecordTimeline()));
       List<Tensor> results =
           r.getIsPartial()
               ? worker.runPartial(call, r.getIsLastPartialRun(), cancellation)
               : worker.run(call, cancellation);
+      if (call.report().isTraced()) {
+        b.getStepStatsBuilder().addAllDevStats(call.report().times());
+      }
       for (int i = 0; i < results.size(); i++) {
         b.addRecv(
             NamedTensorProto.newBuilder()
                 .setName(r.getRecvKey(i))
                 .setTensor(TensorCodec.encode(results.get(i))));
-        results.get(i).release();
+        Refs.release(results.get(i));
       }
       response = b.build();
     } catch (Throwable t) {
       MillraceException e = MillraceException.of(t);
       if (!r.getStoreErrorsInResponseBody()) {
         forgetIfGone(r.getStepId());
-        observer.onError(Errors.encode(e));
+        observer.onError(GrpcErrors.encode(e));
         return;
       }
       response =
           RunGraphResponse.newBuilder()
               .setStatusCodeValue(e.code().number())
-              .setStatusErrorMessage(Errors.message(e))
+              .setStatusErrorMessage(GrpcErrors.message(e))
               .build();
     } finally {
-      feeds.values().forEach(Tensor::release);
+      feeds.values().forEach(Refs::release);
     }
     if (!forgetIfGone(r.getStepId())) {
       observer.onNext(response);

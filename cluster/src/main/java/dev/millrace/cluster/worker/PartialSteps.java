@@ -2,7 +2,10 @@ package dev.millrace.cluster.worker;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.runtime.exec.StepFailures;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,7 +42,7 @@ final class PartialSteps {
         cancellation.onCancel(() -> r.cancellation.cancel(cancellation.cause()));
     try {
       call.feeds()
-          .forEach((key, t) -> rendezvous.send(Rendezvous.Key.parse(key), t.retain(), false));
+          .forEach((key, t) -> rendezvous.send(Rendezvous.Key.parse(key), Refs.retain(t), false));
       List<Tensor> results = fetch(call.fetchKeys(), rendezvous);
       if (last) {
         r.end.join();
@@ -65,7 +68,8 @@ final class PartialSteps {
     List<CompletableFuture<Tensor>> coming = new ArrayList<>();
     for (String key : keys) {
       CompletableFuture<Tensor> value = new CompletableFuture<>();
-      rendezvous.recv(Rendezvous.Key.parse(key), new Into(key, value));
+      Rendezvous.Key parsed = Rendezvous.Key.parse(key);
+      rendezvous.recv(parsed, new Into(parsed.tensorName(), value));
       coming.add(value);
     }
     try {
@@ -73,18 +77,18 @@ final class PartialSteps {
     } catch (CompletionException e) {
       coming.stream()
           .filter(f -> !f.isCompletedExceptionally())
-          .forEach(f -> f.thenAccept(Tensor::release));
+          .forEach(f -> f.thenAccept(Refs::release));
       throw e;
     }
     return coming.stream().map(CompletableFuture::join).toList();
   }
 
-  private record Into(String key, CompletableFuture<Tensor> value) implements Rendezvous.Receiver {
+  private record Into(String output, CompletableFuture<Tensor> value)
+      implements Rendezvous.Receiver {
     @Override
     public void received(Tensor t, boolean dead) {
       if (dead) {
-        value.completeExceptionally(
-            MillraceException.internal("The tensor returned for %s was not valid.", key));
+        value.completeExceptionally(StepFailures.noValue(StepFailures.fetched(output)));
       } else {
         value.complete(t);
       }

@@ -3,12 +3,15 @@ package dev.millrace.cluster.worker;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.cluster.collective.Buffers;
 import dev.millrace.cluster.collective.TaskCollectives;
-import dev.millrace.graph.op.Collectives;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.cluster.peer.PushChannel;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.resource.CollectiveExecutor;
 import dev.millrace.runtime.exec.LocalRendezvous;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.Set;
@@ -33,18 +36,19 @@ final class StepRendezvous implements Rendezvous {
   private static final long AS_IT_IS_BYTES = 1 << 20;
 
   private final long stepId;
+  private final Timers timers;
 
   /** Who this task is in the step; known for sure when the step begins to run here. */
-  private volatile Membership member;
+  private volatile ClusterMembership member;
 
   private final LocalRendezvous local = new LocalRendezvous();
   private final TaskCollectives collectives;
   private final Buffers buffers = new Buffers();
   private final Cancellation fetches = new Cancellation();
-  private final Set<Outlet> used = ConcurrentHashMap.newKeySet();
+  private final Set<PushChannel> used = ConcurrentHashMap.newKeySet();
 
   /** When this was created, or when the step last ran here. */
-  private volatile long usedNanos = System.nanoTime();
+  private volatile long usedNanos;
 
   /** Parts of the step that run on this task now. */
   private volatile boolean running;
@@ -58,7 +62,10 @@ final class StepRendezvous implements Rendezvous {
   /** Peers that asked for a tensor of the step before it began. */
   private int early;
 
-  StepRendezvous(long stepId, Membership member, TaskCollectives collectives) {
+  StepRendezvous(
+      long stepId, ClusterMembership member, TaskCollectives collectives, Timers timers) {
+    this.timers = timers;
+    this.usedNanos = timers.now();
     this.stepId = stepId;
     this.member = member;
     this.collectives = collectives;
@@ -75,7 +82,7 @@ final class StepRendezvous implements Rendezvous {
   }
 
   @Override
-  public Collectives collectives() {
+  public CollectiveExecutor collectives() {
     return collectives.of(stepId, buffers);
   }
 
@@ -85,12 +92,12 @@ final class StepRendezvous implements Rendezvous {
   }
 
   /** Says in which cluster the step runs; what was sent here before is not concerned by it. */
-  void setMember(Membership m) {
+  void setMember(ClusterMembership m) {
     member = m;
   }
 
   void setRunning(boolean r) {
-    usedNanos = System.nanoTime();
+    usedNanos = timers.now();
     running = r;
   }
 
@@ -100,7 +107,7 @@ final class StepRendezvous implements Rendezvous {
    * @param earlyNanos the limit for a step that its master has not begun
    */
   boolean isAbandoned(long nanos, long earlyNanos) {
-    return !running && System.nanoTime() - usedNanos > (hasBegun() ? nanos : earlyNanos);
+    return !running && timers.now() - usedNanos > (hasBegun() ? nanos : earlyNanos);
   }
 
   private synchronized boolean hasBegun() {
@@ -151,14 +158,14 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public void send(Key key, Tensor value, boolean dead) {
     String destination = taskOf(key.recvDevice());
-    Outlet outlet = outletTo(destination);
+    PushChannel outlet = outletTo(destination);
     if (outlet != null) {
       used.add(outlet);
       outlet.push(stepId, key, value);
       return;
     }
     local.send(key, value, dead);
-    Outlet opened = outletTo(destination);
+    PushChannel opened = outletTo(destination);
     if (opened != null) {
       pushWaiting(destination, opened);
     }
@@ -167,28 +174,28 @@ final class StepRendezvous implements Rendezvous {
   @Override
   public Tensor stage(Key key, Tensor value) {
     String destination = taskOf(key.recvDevice());
-    Outlet outlet = outletTo(destination);
+    PushChannel outlet = outletTo(destination);
     if (outlet != null) {
       return outlet.stage(value);
     }
     boolean sentAsItIs =
         value.byteSize() >= AS_IT_IS_BYTES && !destination.equals(member.taskName());
-    return sentAsItIs ? value.retain() : value.copyCounted();
+    return sentAsItIs ? Refs.retain(value) : Refs.copy(value);
   }
 
   @Override
   public Tensor room(Key key, DType dtype, Shape shape) {
-    Outlet outlet = outletTo(taskOf(key.recvDevice()));
+    PushChannel outlet = outletTo(taskOf(key.recvDevice()));
     return outlet == null ? null : outlet.room(dtype, shape);
   }
 
   /** The way to push to a task; null if there is none, and for this task itself. */
-  private Outlet outletTo(String task) {
+  private PushChannel outletTo(String task) {
     return task.equals(member.taskName()) ? null : member.peers().outlet(task);
   }
 
   /** Pushes what was sent to a task before there was a way to it. */
-  void pushWaiting(String destination, Outlet outlet) {
+  void pushWaiting(String destination, PushChannel outlet) {
     local.drain(
         key -> taskOf(Key.parse(key).recvDevice()).equals(destination),
         (key, value) -> {
@@ -199,7 +206,7 @@ final class StepRendezvous implements Rendezvous {
 
   @Override
   public void flush() {
-    used.forEach(Outlet::flush);
+    used.forEach(PushChannel::flush);
   }
 
   @Override
@@ -280,7 +287,7 @@ final class StepRendezvous implements Rendezvous {
         asking.cancel(new MillraceException(Code.CANCELLED, "It came by itself.").asDerived());
         receiver.received(value, dead);
       } else if (value != null) {
-        value.release();
+        Refs.release(value);
       }
     }
 

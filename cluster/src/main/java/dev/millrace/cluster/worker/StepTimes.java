@@ -1,24 +1,24 @@
 package dev.millrace.cluster.worker;
 
+import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.proto.NodeExecStats;
 import dev.millrace.runtime.exec.StepTrace;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.function.Consumer;
 
 /** A step's trace in the form TensorFlow's timelines are made from. */
 final class StepTimes {
   private StepTimes() {}
 
-  static void give(StepTrace trace, Consumer<DeviceStepStats> taker) {
+  static void give(StepTrace trace, StepReport report) {
     Map<String, DeviceStepStats.Builder> byDevice = new LinkedHashMap<>();
     for (StepTrace.Entry e : trace.entries()) {
       byDevice
           .computeIfAbsent(e.device(), d -> DeviceStepStats.newBuilder().setDevice(d))
           .addNodeStats(stats(e));
     }
-    byDevice.values().forEach(b -> taker.accept(b.build()));
+    byDevice.values().forEach(b -> report.addTimes(b.build()));
   }
 
   private static NodeExecStats stats(StepTrace.Entry e) {

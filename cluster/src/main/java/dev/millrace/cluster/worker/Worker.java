@@ -3,14 +3,21 @@ package dev.millrace.cluster.worker;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.ClusterSpec;
-import dev.millrace.cluster.ServerLimits;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.base.Platform;
+import dev.millrace.base.config.Config;
 import dev.millrace.cluster.collective.TaskCollectives;
-import dev.millrace.graph.DeviceSpec;
+import dev.millrace.cluster.peer.PushChannel;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.WorkerPeer;
+import dev.millrace.cluster.peer.WorkerPeers;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.ServerLimits;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.name.DeviceSpec;
+import dev.millrace.graph.resource.VariableStore;
 import dev.millrace.proto.CompleteGroupRequest;
 import dev.millrace.proto.CompleteGroupResponse;
 import dev.millrace.proto.CompleteInstanceRequest;
@@ -23,7 +30,9 @@ import dev.millrace.proto.GetStepSequenceResponse;
 import dev.millrace.proto.RecvBufRequest;
 import dev.millrace.proto.RecvBufResponse;
 import dev.millrace.proto.ServerDef;
-import dev.millrace.runtime.Device;
+import dev.millrace.runtime.device.Device;
+import dev.millrace.runtime.device.DeviceKind;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,7 +44,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
@@ -52,21 +60,22 @@ public final class Worker implements WorkerPeer {
 
   private static final Duration GREETING = Duration.ofSeconds(3);
 
-  private final ServerLimits limits = ServerLimits.ofProperties();
+  private final ServerLimits limits = ServerLimits.of(Config.ofProcess());
   private final TaskId task;
-  private final List<Device> devices = new ArrayList<>();
-  private final Peers peers;
+  private final List<Device> devices;
+  private final WorkerPeers peers;
 
   /** This task in the cluster it was started in. */
-  private final Membership home;
+  private final ClusterMembership home;
 
   /** How the tasks of a cluster that comes with a session are reached. */
-  private Function<ClusterSpec, Peers> propagated =
+  private Function<ClusterSpec, WorkerPeers> propagated =
       cluster -> {
         throw new IllegalStateException("no peers but those of the own cluster");
       };
 
   private final Executor threads;
+  private final Platform platform;
   private final Map<String, WorkerSession> sessions = new ConcurrentHashMap<>();
 
   /** For masters that open no session of their own. */
@@ -89,21 +98,29 @@ public final class Worker implements WorkerPeer {
   /**
    * The worker of a task.
    *
+   * @param kinds the kind of each of its devices
+   * @param store keeps the state of its devices
    * @param collectiveLeader the name of the task that brings groups of devices together
    */
   public Worker(
-      TaskId task, int cpuDevices, String collectiveLeader, Peers peers, Executor threads) {
+      TaskId task,
+      List<DeviceKind> kinds,
+      VariableStore store,
+      String collectiveLeader,
+      WorkerPeers peers,
+      Executor threads,
+      Platform platform) {
+    this.platform = platform;
     this.task = task;
     this.peers = peers;
-    this.home = new Membership(task.name(), peers);
+    this.home = new ClusterMembership(task.name(), peers);
     this.threads = threads;
-    for (int i = 0; i < cpuDevices; i++) {
-      devices.add(Device.local(task.cpu(i)));
-    }
-    legacy = new WorkerSession(devices, home);
+    devices = Device.ofTask(task.name(), kinds, store, platform.secureRandom());
+    legacy = new WorkerSession(devices, home, platform.timers());
     partialSteps = new PartialSteps(this, threads);
     collectives =
-        new TaskCollectives(task.name(), collectiveLeader, peers, d -> attributes(deviceOf(d)));
+        new TaskCollectives(
+            task.name(), collectiveLeader, peers, d -> attributes(deviceOf(d)), platform);
   }
 
   @Override
@@ -168,7 +185,7 @@ public final class Worker implements WorkerPeer {
   // ---- sessions and graphs ----
 
   /** Says how the tasks of a cluster that comes with a session are reached. */
-  public void setPropagated(Function<ClusterSpec, Peers> connect) {
+  public void setPropagated(Function<ClusterSpec, WorkerPeers> connect) {
     propagated = connect;
   }
 
@@ -194,7 +211,8 @@ public final class Worker implements WorkerPeer {
                 home,
                 r.getIsolateSessionState(),
                 r.getMasterTask(),
-                r.getMasterIncarnation()));
+                r.getMasterIncarnation(),
+                platform.timers()));
   }
 
   /** A session in whose cluster this task has the name that the request gives it. */
@@ -208,10 +226,11 @@ public final class Worker implements WorkerPeer {
         h ->
             new WorkerSession(
                 devices.stream().map(d -> d.renamed(named.name())).toList(),
-                new Membership(named.name(), propagated.apply(cluster)),
+                new ClusterMembership(named.name(), propagated.apply(cluster)),
                 r.getIsolateSessionState(),
                 "",
-                0));
+                0,
+                platform.timers()));
   }
 
   public void closeSession(String handle) {
@@ -256,7 +275,7 @@ public final class Worker implements WorkerPeer {
     if (session.member() == home) {
       greetPartners(graph);
     }
-    return session.register(graph);
+    return session.register(graph, threads);
   }
 
   /** Has ways open to the tasks this graph exchanges tensors with, if that can be had soon. */
@@ -277,8 +296,9 @@ public final class Worker implements WorkerPeer {
       }
     }
     try {
-      CompletableFuture.allOf(greetings.toArray(new CompletableFuture<?>[0]))
-          .get(GREETING.toMillis(), TimeUnit.MILLISECONDS);
+      platform
+          .timers()
+          .get(CompletableFuture.allOf(greetings.toArray(new CompletableFuture<?>[0])), GREETING);
     } catch (ExecutionException | TimeoutException e) {
       // Then tensors are asked for; whoever cannot be reached is named by the step.
     } catch (InterruptedException e) {
@@ -303,7 +323,7 @@ public final class Worker implements WorkerPeer {
     StepRendezvous rendezvous = begin(call.stepId(), session);
     rendezvous.setRunning(true);
     try {
-      List<Tensor> results = graph.run(call, rendezvous, cancellation, threads);
+      List<Tensor> results = graph.run(call, rendezvous, cancellation);
       rendezvous.flush();
       return results;
     } catch (MillraceException e) {
@@ -339,7 +359,7 @@ public final class Worker implements WorkerPeer {
   public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
     if (ended.contains(stepId)) {
       if (value != null) {
-        value.release();
+        Refs.release(value);
       }
       return;
     }
@@ -366,7 +386,7 @@ public final class Worker implements WorkerPeer {
   }
 
   /** There is a way to push to another task now. */
-  public void taskLinked(String taskName, Outlet outlet) {
+  public void taskLinked(String taskName, PushChannel outlet) {
     steps.values().forEach(s -> s.pushWaiting(taskName, outlet));
   }
 
@@ -386,7 +406,9 @@ public final class Worker implements WorkerPeer {
             stepId,
             (id, known) -> {
               StepRendezvous step =
-                  known == null ? new StepRendezvous(id, home, collectives) : known;
+                  known == null
+                      ? new StepRendezvous(id, home, collectives, platform.timers())
+                      : known;
               step.retain();
               return step;
             });

@@ -3,22 +3,22 @@ package dev.millrace.cluster.worker;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
+import dev.millrace.cluster.peer.RunGraph;
 import dev.millrace.graph.Graph;
-import dev.millrace.graph.op.Rendezvous;
-import dev.millrace.runtime.Device;
-import dev.millrace.runtime.exec.CompiledGraph;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.runtime.device.Device;
+import dev.millrace.runtime.exec.RunningSteps;
 import dev.millrace.runtime.exec.Step;
-import dev.millrace.runtime.exec.StepRun;
+import dev.millrace.runtime.exec.StepExecutor;
+import dev.millrace.runtime.exec.StepFailures;
 import dev.millrace.runtime.exec.StepTrace;
-import dev.millrace.runtime.plan.Partitioner;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -28,7 +28,10 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Threading: any thread.
  */
 final class WorkerSession {
+  private static final Tensor[] NONE = new Tensor[0];
+
   private final List<Device> devices;
+  private final Timers timers;
   private final Map<String, RegisteredGraph> graphs = new ConcurrentHashMap<>();
   private final AtomicLong handles = new AtomicLong(1);
 
@@ -41,19 +44,21 @@ final class WorkerSession {
   private final boolean isolated;
 
   /** Who this task is in the session's cluster. */
-  private final Membership member;
+  private final ClusterMembership member;
 
   /** A session on the task's devices that no master has opened. */
-  WorkerSession(List<Device> devices, Membership member) {
-    this(devices, member, false, "", 0);
+  WorkerSession(List<Device> devices, ClusterMembership member, Timers timers) {
+    this(devices, member, false, "", 0, timers);
   }
 
   WorkerSession(
       List<Device> devices,
-      Membership member,
+      ClusterMembership member,
       boolean isolated,
       String masterTask,
-      long masterIncarnation) {
+      long masterIncarnation,
+      Timers timers) {
+    this.timers = timers;
     this.member = member;
     this.devices = devices.stream().map(isolated ? Device::isolated : Device::inSession).toList();
     this.isolated = isolated;
@@ -61,7 +66,7 @@ final class WorkerSession {
     this.masterIncarnation = masterIncarnation;
   }
 
-  Membership member() {
+  ClusterMembership member() {
     return member;
   }
 
@@ -79,25 +84,10 @@ final class WorkerSession {
     return !graphs.isEmpty();
   }
 
-  String register(Graph graph) {
-    Map<String, Device> byName = new HashMap<>();
-    devices.forEach(d -> byName.put(d.name(), d));
-    Map<String, Graph> parts =
-        Partitioner.partition(graph, d -> d, d -> deviceOf(byName, d).incarnation(), "G");
-    List<Part> compiled = new ArrayList<>();
-    parts.forEach((d, g) -> compiled.add(new Part(deviceOf(byName, d), new CompiledGraph(g))));
+  String register(Graph graph, Executor threads) {
     String handle = String.format("%016x", handles.getAndIncrement());
-    graphs.put(handle, new RegisteredGraph(List.copyOf(compiled)));
+    graphs.put(handle, new RegisteredGraph(StepExecutor.compile(graph, devices, threads), timers));
     return handle;
-  }
-
-  private static Device deviceOf(Map<String, Device> byName, String name) {
-    Device d = byName.get(name);
-    if (d == null) {
-      throw MillraceException.invalid(
-          "Device '%s' does not exist on this task; it has %s.", name, byName.keySet());
-    }
-    return d;
   }
 
   RegisteredGraph graph(String handle) {
@@ -128,69 +118,49 @@ final class WorkerSession {
     }
   }
 
-  /** What runs on one device. */
-  private record Part(Device device, CompiledGraph graph) {}
-
-  /** A graph a master has registered, cut by device and compiled. */
+  /** A graph a master has registered. */
   static final class RegisteredGraph {
-    private final List<Part> parts;
-    private final Set<Step> running = ConcurrentHashMap.newKeySet();
+    private final StepExecutor executor;
+    private final Timers timers;
+    private final RunningSteps running;
 
-    RegisteredGraph(List<Part> parts) {
-      this.parts = parts;
+    RegisteredGraph(StepExecutor executor, Timers timers) {
+      this.executor = executor;
+      this.timers = timers;
+      this.running = new RunningSteps(timers);
     }
 
-    List<Tensor> run(
-        RunGraph call, Rendezvous rendezvous, Cancellation cancellation, Executor threads) {
+    List<Tensor> run(RunGraph call, Rendezvous rendezvous, Cancellation cancellation) {
       // A failure here ends this task's part only; the master decides about the others.
-      StepTrace trace = call.isTraced() ? new StepTrace() : null;
+      StepTrace trace = call.report().isTraced() ? new StepTrace(timers) : null;
       Step step =
           new Step(
-              call.stepId(), rendezvous, cancellation.withSameLease(), new Tensor[0], 0, trace);
-      running.add(step);
+              call.stepId(),
+              rendezvous,
+              cancellation.withSameLease(),
+              NONE,
+              0,
+              trace,
+              null,
+              timers);
       Cancellation.Registration onCancel =
           cancellation.onCancel(() -> step.fail(cancellation.cause()));
-      try {
+      try (RunningSteps.Registration _ = running.add(step)) {
         call.feeds()
-            .forEach((key, t) -> rendezvous.send(Rendezvous.Key.parse(key), t.retain(), false));
-        runParts(step, threads);
+            .forEach((key, t) -> rendezvous.send(Rendezvous.Key.parse(key), Refs.retain(t), false));
+        executor.run(step);
         if (step.failure() != null) {
+          if (step.awaited() != null) {
+            call.report().addAwaited(step.awaited().nodes(), step.awaited().tensors());
+          }
           throw step.failure();
         }
         if (trace != null) {
-          StepTimes.give(trace, call.trace());
+          StepTimes.give(trace, call.report());
         }
         return collect(call.fetchKeys(), rendezvous);
       } finally {
         onCancel.close();
-        running.remove(step);
-      }
-    }
-
-    private void runParts(Step step, Executor threads) {
-      CountDownLatch others = new CountDownLatch(Math.max(0, parts.size() - 1));
-      for (int i = 1; i < parts.size(); i++) {
-        Part p = parts.get(i);
-        threads.execute(
-            () -> {
-              try {
-                StepRun.run(p.graph, step, p.device.resources());
-              } catch (Throwable t) {
-                step.fail(MillraceException.of(t));
-              } finally {
-                others.countDown();
-              }
-            });
-      }
-      if (!parts.isEmpty()) {
-        Part p = parts.getFirst();
-        StepRun.run(p.graph, step, p.device.resources());
-      }
-      try {
-        others.await();
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        step.fail(new MillraceException(Code.CANCELLED, "The step's thread was interrupted.", e));
       }
     }
 
@@ -200,24 +170,20 @@ final class WorkerSession {
       try {
         for (String key : keys) {
           Fetched f = new Fetched();
-          rendezvous.recv(Rendezvous.Key.parse(key), f);
-          values.add(f.take(key));
+          Rendezvous.Key parsed = Rendezvous.Key.parse(key);
+          rendezvous.recv(parsed, f);
+          values.add(f.take(parsed.tensorName()));
         }
       } catch (MillraceException e) {
-        values.forEach(Tensor::release);
+        values.forEach(Refs::release);
         throw e;
       }
       return values;
     }
 
     void close() {
-      for (Step s : running) {
-        s.fail(
-            new MillraceException(
-                    Code.CANCELLED, "Step was cancelled by an explicit call to `Session::Close()`.")
-                .asDerived());
-      }
-      parts.forEach(p -> p.graph.close());
+      running.failAll(() -> StepFailures.cancelledByClose().asDerived());
+      executor.close();
     }
   }
 
@@ -233,7 +199,7 @@ final class WorkerSession {
       if (taken) {
         // Too late: nobody will look at it again.
         if (v != null) {
-          v.release();
+          Refs.release(v);
         }
         return;
       }
@@ -246,13 +212,13 @@ final class WorkerSession {
       failure = cause;
     }
 
-    synchronized Tensor take(String key) {
+    synchronized Tensor take(String output) {
       taken = true;
       if (failure != null) {
         throw failure;
       }
       if (dead || value == null) {
-        throw MillraceException.internal("The tensor returned for %s was not valid.", key);
+        throw StepFailures.noValue(StepFailures.fetched(output));
       }
       return value;
     }

@@ -11,10 +11,15 @@ import com.sun.management.ThreadMXBean;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.worker.RunGraph;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepReport;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
@@ -86,7 +91,7 @@ class LinkTest {
           return List.of();
         }
         default -> {
-          return call.feeds().values().stream().map(Tensor::retain).toList();
+          return call.feeds().values().stream().map(Refs::retain).toList();
         }
       }
     }
@@ -116,7 +121,7 @@ class LinkTest {
 
     @Override
     public List<Tensor> step(Link link, ClientStep call, Cancellation cancellation) {
-      return call.feeds().stream().map(Tensor::retain).toList();
+      return call.feeds().stream().map(Refs::retain).toList();
     }
 
     @Override
@@ -176,12 +181,14 @@ class LinkTest {
   private Links theirs;
 
   private Link connect(boolean withinHost) throws IOException {
-    System.setProperty(Links.WITHIN_HOST, Boolean.toString(withinHost));
+    System.setProperty(ClusterSettings.LINK_WITHIN_HOST.name(), Boolean.toString(withinHost));
     try {
-      ours = new Links("ours", InetAddress.getLoopbackAddress(), here, threads);
-      theirs = new Links("theirs", InetAddress.getLoopbackAddress(), there, theirThreads);
+      ours = new Links("ours", InetAddress.getLoopbackAddress(), here, threads, Platform.system());
+      theirs =
+          new Links(
+              "theirs", InetAddress.getLoopbackAddress(), there, theirThreads, Platform.system());
     } finally {
-      System.clearProperty(Links.WITHIN_HOST);
+      System.clearProperty(ClusterSettings.LINK_WITHIN_HOST.name());
     }
     Link link = ours.connect("/job:b/replica:0/task:0", "localhost:2", invited());
     assertEquals(withinHost, link.isShared());
@@ -190,8 +197,8 @@ class LinkTest {
 
   /** What theirs answer to a greeting of ours. */
   private Greeting invited() {
-    Identity me = new Identity("/job:a/replica:0/task:0", 1, "localhost:1");
-    Identity other = new Identity("/job:b/replica:0/task:0", 2, "localhost:2");
+    TaskIdentity me = new TaskIdentity("/job:a/replica:0/task:0", 1, "localhost:1");
+    TaskIdentity other = new TaskIdentity("/job:b/replica:0/task:0", 2, "localhost:2");
     long[] ticket = theirs.invite(me, ours.folder());
     Greeting greeting =
         new Greeting(
@@ -223,7 +230,7 @@ class LinkTest {
   }
 
   private static RunGraph call(String graph, long stepId, Map<String, Tensor> feeds) {
-    return new RunGraph("session", true, graph, stepId, feeds, List.of("k"), null);
+    return new RunGraph("session", true, graph, stepId, feeds, List.of("k"), new StepReport(false));
   }
 
   @ParameterizedTest
@@ -240,7 +247,7 @@ class LinkTest {
     for (int round = 0; round < 3; round++) {
       for (Tensor t : sent) {
         // As a variable is sent, and as any other value.
-        Tensor value = round == 1 ? link.stage(t) : t.retain();
+        Tensor value = round == 1 ? link.stage(t) : Refs.retain(t);
         link.push(7, KEY, value);
       }
       link.push(7, KEY, null);
@@ -257,7 +264,7 @@ class LinkTest {
         } else {
           assertArrayEquals(t.toStrings(), value.toStrings());
         }
-        value.release();
+        Refs.release(value);
       }
       assertEquals(List.of(7L, KEY), there.delivered.poll(20, TimeUnit.SECONDS));
     }
@@ -274,7 +281,7 @@ class LinkTest {
           link.run(call("echo", 12, Map.of("k", floats(i * 200))), new Cancellation())
               .get(20, TimeUnit.SECONDS);
       assertEquals(i * 200, r.getFirst().elements());
-      r.forEach(Tensor::release);
+      r.forEach(Refs::release);
     }
     ExecutionException failed =
         assertThrows(
@@ -303,15 +310,15 @@ class LinkTest {
     Link back = there.linked.get(20, TimeUnit.SECONDS);
     Tensor big = floats(2_000_000);
     for (int i = 0; i < 20; i++) {
-      link.push(i, KEY, big.retain());
-      back.push(i, KEY, big.retain());
+      link.push(i, KEY, Refs.retain(big));
+      back.push(i, KEY, Refs.retain(big));
     }
     for (Recorder r : List.of(here, there)) {
       for (int i = 0; i < 20; i++) {
         List<Object> got = r.delivered.poll(30, TimeUnit.SECONDS);
         assertNotNull(got, "nothing came");
         assertEquals((long) i, got.get(0));
-        ((Tensor) got.get(2)).release();
+        Refs.release(((Tensor) got.get(2)));
       }
     }
     big.close();
@@ -333,8 +340,8 @@ class LinkTest {
                 assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS)))
             .code());
     try (Tensor late = floats(10)) {
-      link.push(1, KEY, late.retain());
-      assertEquals(1, late.buffer().references());
+      link.push(1, KEY, Refs.retain(late));
+      assertEquals(1, Refs.buffer(late).references());
     }
     assertNull(there.delivered.poll());
   }
@@ -404,7 +411,7 @@ class LinkTest {
       // As many as are taken without being accepted.
       try (SocketChannel _ = SocketChannel.open(socket);
           SocketChannel _ = SocketChannel.open(socket)) {
-        Identity other = new Identity("/job:b/replica:0/task:1", 3, "localhost:3");
+        TaskIdentity other = new TaskIdentity("/job:b/replica:0/task:1", 3, "localhost:3");
         Greeting greeting =
             new Greeting(
                 Greeting.VERSION, other, new byte[0], new byte[0], stopped.toString(), 0, 1, 2);
@@ -523,7 +530,7 @@ class LinkTest {
       out.flush();
       liar.shutdownOutput();
       ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-      LinkInput in = new LinkInput(end);
+      LinkInput in = new LinkInput(end, Timers.system());
       long before = threads.getCurrentThreadAllocatedBytes();
       assertThrows(IOException.class, in::getBytes);
       long taken = threads.getCurrentThreadAllocatedBytes() - before;
@@ -540,7 +547,8 @@ class LinkTest {
         SocketChannel sender = SocketChannel.open(listener.getLocalAddress());
         SocketChannel end = listener.accept()) {
       Stoppable few = new Stoppable(threads);
-      Outbox outbox = new Outbox(new LinkOutput(sender), few::execute, e -> {});
+      SendQueue outbox =
+          new SendQueue(new LinkOutput(sender), few::execute, e -> {}, Platform.system());
       few.exhaust(true);
       assertThrows(OutOfMemoryError.class, () -> outbox.sendLater(o -> o.putByte(42)));
       few.exhaust(false);
@@ -557,7 +565,7 @@ class LinkTest {
     assertNull(link.room(DType.STRING, Shape.of(1_000_000)));
     Tensor unsent = link.room(DType.FLOAT, Shape.of(100_000));
     long address = unsent.data().address();
-    unsent.release();
+    Refs.release(unsent);
     for (int i = 0; i < 3; i++) {
       // What was not sent, and what the other side is done with, is used again.
       Tensor made = link.room(DType.FLOAT, Shape.of(100_000));
@@ -567,7 +575,7 @@ class LinkTest {
       link.flush();
       Tensor arrived = (Tensor) there.delivered.poll(10, TimeUnit.SECONDS).get(2);
       assertEquals(-1, arrived.data().mismatch(bytes(400_000, i)));
-      arrived.release();
+      Refs.release(arrived);
     }
   }
 

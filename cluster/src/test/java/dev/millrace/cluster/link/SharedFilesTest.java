@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
@@ -42,7 +43,7 @@ class SharedFilesTest {
   private Buffer pass(Tensor made) throws IOException {
     SharedFile file = sender.sent(made);
     assertNotNull(file, "not made in shared memory");
-    made.release();
+    Refs.release(made);
     return receiver.receive(file.id, file.capacity());
   }
 
@@ -78,7 +79,7 @@ class SharedFilesTest {
     }
     Tensor again = sender.room(DType.FLOAT, MEBIBYTE);
     assertNotNull(again);
-    again.release();
+    Refs.release(again);
   }
 
   @Test

@@ -6,11 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.util.concurrent.ListenableFuture;
 import dev.millrace.cluster.Server;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.accumulator.AccumulatorOps;
 import dev.millrace.ops.array.Const;
@@ -30,7 +31,7 @@ import dev.millrace.proto.RunCallableRequest;
 import dev.millrace.proto.RunGraphRequest;
 import dev.millrace.proto.RunStepRequest;
 import dev.millrace.proto.RunStepResponse;
-import dev.millrace.runtime.Device;
+import dev.millrace.runtime.device.Device;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -94,7 +95,7 @@ class CancelledCallsTest {
   private String open(ManagedChannel channel) {
     return call(
             channel,
-            Methods.CREATE_SESSION,
+            GrpcMethods.CREATE_SESSION,
             CreateSessionRequest.newBuilder().setGraphDef(GraphCodec.encode(graph)).build())
         .getSessionHandle();
   }
@@ -118,7 +119,7 @@ class CancelledCallsTest {
   private void run(ManagedChannel channel, String session, Node target) {
     call(
         channel,
-        Methods.RUN_STEP,
+        GrpcMethods.RUN_STEP,
         RunStepRequest.newBuilder().setSessionHandle(session).addTarget(target.name()).build());
   }
 
@@ -132,12 +133,12 @@ class CancelledCallsTest {
     Node put = QueueAccess.enqueue(scope, queue, List.of(Const.of(scope, 7f)));
     String session = open(other);
     run(other, session, put);
-    assertEquals(7f, value(call(other, Methods.RUN_STEP, fetch(session, element))));
+    assertEquals(7f, value(call(other, GrpcMethods.RUN_STEP, fetch(session, element))));
   }
 
   @Test
   void aStepThatItsClientCancels() {
-    var step = begin(gone, Methods.RUN_STEP, fetch(open(gone), element));
+    var step = begin(gone, GrpcMethods.RUN_STEP, fetch(open(gone), element));
     awaitSteps(1);
     step.cancel(true);
     anotherClientGetsTheElement();
@@ -145,7 +146,7 @@ class CancelledCallsTest {
 
   @Test
   void aStepWhoseClientIsGone() {
-    begin(gone, Methods.RUN_STEP, fetch(open(gone), element));
+    begin(gone, GrpcMethods.RUN_STEP, fetch(open(gone), element));
     awaitSteps(1);
     gone.shutdownNow();
     anotherClientGetsTheElement();
@@ -160,7 +161,7 @@ class CancelledCallsTest {
             () ->
                 ClientCalls.blockingUnaryCall(
                     gone,
-                    Methods.RUN_STEP,
+                    GrpcMethods.RUN_STEP,
                     CallOptions.DEFAULT.withDeadlineAfter(300, TimeUnit.MILLISECONDS),
                     step));
     assertEquals(Status.Code.DEADLINE_EXCEEDED, late.getStatus().getCode());
@@ -173,7 +174,7 @@ class CancelledCallsTest {
     long handle =
         call(
                 gone,
-                Methods.MAKE_CALLABLE,
+                GrpcMethods.MAKE_CALLABLE,
                 MakeCallableRequest.newBuilder()
                     .setSessionHandle(session)
                     .setOptions(CallableOptions.newBuilder().addFetch(element.name()))
@@ -182,7 +183,7 @@ class CancelledCallsTest {
     var step =
         begin(
             gone,
-            Methods.RUN_CALLABLE,
+            GrpcMethods.RUN_CALLABLE,
             RunCallableRequest.newBuilder().setSessionHandle(session).setHandle(handle).build());
     awaitSteps(1);
     step.cancel(true);
@@ -197,7 +198,7 @@ class CancelledCallsTest {
     String handle =
         call(
                 gone,
-                Methods.PARTIAL_RUN_SETUP,
+                GrpcMethods.PARTIAL_RUN_SETUP,
                 PartialRunSetupRequest.newBuilder()
                     .setSessionHandle(session)
                     .addFeed(x.name())
@@ -207,7 +208,7 @@ class CancelledCallsTest {
     var step =
         begin(
             gone,
-            Methods.RUN_STEP,
+            GrpcMethods.RUN_STEP,
             fetch(session, sum).toBuilder()
                 .setPartialRunHandle(handle)
                 .addFeed(
@@ -228,13 +229,13 @@ class CancelledCallsTest {
     String handle =
         call(
                 gone,
-                Methods.REGISTER_GRAPH,
+                GrpcMethods.REGISTER_GRAPH,
                 RegisterGraphRequest.newBuilder().setGraphDef(GraphCodec.encode(part)).build())
             .getGraphHandle();
     var step =
         begin(
             gone,
-            Methods.RUN_GRAPH,
+            GrpcMethods.RUN_GRAPH,
             RunGraphRequest.newBuilder().setGraphHandle(handle).setStepId(5).build());
     awaitSteps(1);
     step.cancel(true);
@@ -246,13 +247,13 @@ class CancelledCallsTest {
     Output accumulator = AccumulatorOps.of(scope, DType.FLOAT, Shape.scalar(), "average");
     Output average = AccumulatorOps.take(scope, accumulator, Const.of(scope, 1), DType.FLOAT);
     Node apply = AccumulatorOps.apply(scope, accumulator, Const.of(scope, 0L), Const.of(scope, 5f));
-    var step = begin(gone, Methods.RUN_STEP, fetch(open(gone), average));
+    var step = begin(gone, GrpcMethods.RUN_STEP, fetch(open(gone), average));
     awaitSteps(1);
     step.cancel(true);
     awaitSteps(0);
     String session = open(other);
     run(other, session, apply);
-    assertEquals(5f, value(call(other, Methods.RUN_STEP, fetch(session, average))));
+    assertEquals(5f, value(call(other, GrpcMethods.RUN_STEP, fetch(session, average))));
   }
 
   /** A tensor whose request was cancelled stays available for the next request. */
@@ -264,11 +265,11 @@ class CancelledCallsTest {
             .setRendezvousKey(
                 Rendezvous.Key.of(device.name(), device.incarnation(), device.name(), "x").full())
             .build();
-    var first = begin(gone, Methods.RECV_TENSOR, ask);
+    var first = begin(gone, GrpcMethods.RECV_TENSOR, ask);
     awaitSteps(1);
     first.cancel(true);
     awaitSteps(0);
-    var second = begin(gone, Methods.RECV_TENSOR, ask);
+    var second = begin(gone, GrpcMethods.RECV_TENSOR, ask);
     awaitSteps(1);
     gone.shutdownNow();
     awaitSteps(0);
@@ -291,7 +292,7 @@ class CancelledCallsTest {
                                     .putTasks(0, address())
                                     .putTasks(1, "localhost:1"))))
             .build();
-    var session = begin(gone, Methods.CREATE_SESSION, request);
+    var session = begin(gone, GrpcMethods.CREATE_SESSION, request);
     await("a session being opened", () -> serving() > 0);
     session.cancel(true);
     await("no session being opened", () -> serving() == 0);

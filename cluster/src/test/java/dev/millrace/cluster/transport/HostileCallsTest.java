@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.Server;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.CleanupGraphRequest;
 import dev.millrace.proto.CloseSessionRequest;
@@ -39,7 +40,8 @@ class HostileCallsTest {
   void stop() {
     assertEquals(
         1,
-        call(Methods.GET_STATUS, GetStatusRequest.getDefaultInstance()).getDeviceAttributesCount());
+        call(GrpcMethods.GET_STATUS, GetStatusRequest.getDefaultInstance())
+            .getDeviceAttributesCount());
     assertEquals(0, server.worker().sessionCount());
     channel.shutdownNow();
     server.close();
@@ -57,29 +59,30 @@ class HostileCallsTest {
   @Test
   void unknownHandlesAreRefusedInTensorFlowsWords() {
     Status run =
-        failure(Methods.RUN_STEP, RunStepRequest.newBuilder().setSessionHandle("x").build());
+        failure(GrpcMethods.RUN_STEP, RunStepRequest.newBuilder().setSessionHandle("x").build());
     assertEquals(Status.Code.ABORTED, run.getCode());
     assertEquals("Session x is not found.", run.getDescription());
     Status close =
         failure(
-            Methods.CLOSE_SESSION, CloseSessionRequest.newBuilder().setSessionHandle("x").build());
+            GrpcMethods.CLOSE_SESSION,
+            CloseSessionRequest.newBuilder().setSessionHandle("x").build());
     assertEquals(
         "Session x is not found. Possibly, this master has restarted.", close.getDescription());
     assertEquals(
         Status.Code.ABORTED,
         failure(
-                Methods.EXTEND_SESSION,
+                GrpcMethods.EXTEND_SESSION,
                 ExtendSessionRequest.newBuilder().setSessionHandle("x").build())
             .getCode());
     assertEquals(
         Status.Code.ABORTED,
         failure(
-                Methods.RUN_CALLABLE,
+                GrpcMethods.RUN_CALLABLE,
                 RunCallableRequest.newBuilder().setSessionHandle("x").setHandle(7).build())
             .getCode());
     Status graph =
         failure(
-            Methods.RUN_GRAPH,
+            GrpcMethods.RUN_GRAPH,
             RunGraphRequest.newBuilder()
                 .setSessionHandle("x")
                 .setCreateWorkerSessionCalled(true)
@@ -89,7 +92,7 @@ class HostileCallsTest {
     assertEquals(
         Status.Code.ABORTED,
         failure(
-                Methods.REGISTER_GRAPH,
+                GrpcMethods.REGISTER_GRAPH,
                 RegisterGraphRequest.newBuilder()
                     .setSessionHandle("x")
                     .setCreateWorkerSessionCalled(true)
@@ -101,32 +104,35 @@ class HostileCallsTest {
   void badArgumentsAreRefused() {
     assertEquals(
         "Session must be non-empty.",
-        failure(Methods.CREATE_WORKER_SESSION, CreateWorkerSessionRequest.getDefaultInstance())
+        failure(GrpcMethods.CREATE_WORKER_SESSION, CreateWorkerSessionRequest.getDefaultInstance())
             .getDescription());
     assertEquals(
         Status.Code.INVALID_ARGUMENT,
         failure(
-                Methods.RECV_TENSOR,
+                GrpcMethods.RECV_TENSOR,
                 RecvTensorRequest.newBuilder().setStepId(5).setRendezvousKey("nonsense").build())
             .getCode());
     assertEquals(0, server.worker().stepCount());
     // Cleaning up what never was is no mistake.
-    call(Methods.CLEANUP_GRAPH, CleanupGraphRequest.newBuilder().setStepId(99).build());
+    call(GrpcMethods.CLEANUP_GRAPH, CleanupGraphRequest.newBuilder().setStepId(99).build());
   }
 
   @Test
   void aRequestDeliveredTwiceIsCarriedOutOnce() {
     String handle =
-        call(Methods.CREATE_SESSION, CreateSessionRequest.getDefaultInstance()).getSessionHandle();
+        call(GrpcMethods.CREATE_SESSION, CreateSessionRequest.getDefaultInstance())
+            .getSessionHandle();
     RunStepRequest twice =
         RunStepRequest.newBuilder().setSessionHandle(handle).setRequestId(77).build();
     assertEquals(
         "Must specify at least one target to fetch or execute.",
-        failure(Methods.RUN_STEP, twice).getDescription());
-    Status second = failure(Methods.RUN_STEP, twice);
+        failure(GrpcMethods.RUN_STEP, twice).getDescription());
+    Status second = failure(GrpcMethods.RUN_STEP, twice);
     assertEquals(Status.Code.ABORTED, second.getCode());
     assertEquals("The same RunStep request was received twice.", second.getDescription());
-    call(Methods.CLOSE_SESSION, CloseSessionRequest.newBuilder().setSessionHandle(handle).build());
+    call(
+        GrpcMethods.CLOSE_SESSION,
+        CloseSessionRequest.newBuilder().setSessionHandle(handle).build());
   }
 
   @Test
@@ -134,19 +140,19 @@ class HostileCallsTest {
     Random random = new Random(3);
     for (MethodDescriptor<?, ?> m :
         new MethodDescriptor<?, ?>[] {
-          Methods.CREATE_SESSION,
-          Methods.RUN_STEP,
-          Methods.RUN_GRAPH,
-          Methods.REGISTER_GRAPH,
-          Methods.RECV_TENSOR,
-          Methods.GREET
+          GrpcMethods.CREATE_SESSION,
+          GrpcMethods.RUN_STEP,
+          GrpcMethods.RUN_GRAPH,
+          GrpcMethods.REGISTER_GRAPH,
+          GrpcMethods.RECV_TENSOR,
+          GrpcMethods.GREET
         }) {
       MethodDescriptor<byte[], byte[]> raw =
           MethodDescriptor.<byte[], byte[]>newBuilder()
               .setType(MethodDescriptor.MethodType.UNARY)
               .setFullMethodName(m.getFullMethodName())
-              .setRequestMarshaller(Methods.BYTES)
-              .setResponseMarshaller(Methods.BYTES)
+              .setRequestMarshaller(GrpcMethods.BYTES)
+              .setResponseMarshaller(GrpcMethods.BYTES)
               .build();
       for (int i = 0; i < 20; i++) {
         byte[] garbage = new byte[1 + random.nextInt(200)];
@@ -170,8 +176,8 @@ class HostileCallsTest {
         MethodDescriptor.<byte[], byte[]>newBuilder()
             .setType(MethodDescriptor.MethodType.UNARY)
             .setFullMethodName("grpc.health.v1.Health/Check")
-            .setRequestMarshaller(Methods.BYTES)
-            .setResponseMarshaller(Methods.BYTES)
+            .setRequestMarshaller(GrpcMethods.BYTES)
+            .setResponseMarshaller(GrpcMethods.BYTES)
             .build();
     assertArrayEquals(new byte[] {8, 1}, call(check, new byte[0]));
     assertEquals(Status.Code.NOT_FOUND, failure(check, new byte[] {0x0A, 1, 'x'}).getCode());

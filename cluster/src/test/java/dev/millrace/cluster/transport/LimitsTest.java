@@ -6,9 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.Server;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.proto.CreateSessionRequest;
@@ -19,7 +20,7 @@ import dev.millrace.proto.NodeDef;
 import dev.millrace.proto.RecvTensorRequest;
 import dev.millrace.proto.RegisterGraphRequest;
 import dev.millrace.proto.RunStepRequest;
-import dev.millrace.runtime.Device;
+import dev.millrace.runtime.device.Device;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
@@ -107,12 +108,12 @@ class LimitsTest {
   private static void assertAnswers(ManagedChannel channel) {
     assertEquals(
         1,
-        call(channel, Methods.GET_STATUS, GetStatusRequest.getDefaultInstance())
+        call(channel, GrpcMethods.GET_STATUS, GetStatusRequest.getDefaultInstance())
             .getDeviceAttributesCount());
   }
 
   private static String open(ManagedChannel channel) {
-    return call(channel, Methods.CREATE_SESSION, CreateSessionRequest.getDefaultInstance())
+    return call(channel, GrpcMethods.CREATE_SESSION, CreateSessionRequest.getDefaultInstance())
         .getSessionHandle();
   }
 
@@ -138,7 +139,7 @@ class LimitsTest {
   @Test
   void compressedMessagesAreRefused() {
     ManagedChannel c = start(Map.of());
-    Status s = refusal(c, Methods.GREET, soon().withCompression("gzip"), new byte[3 << 20]);
+    Status s = refusal(c, GrpcMethods.GREET, soon().withCompression("gzip"), new byte[3 << 20]);
     assertEquals(Status.Code.UNIMPLEMENTED, s.getCode());
     assertTrue(s.getDescription().startsWith("Messages compressed by gzip are not accepted."));
     assertAnswers(c);
@@ -147,7 +148,8 @@ class LimitsTest {
   @Test
   void aMessageWithoutTensorsIsShort() {
     ManagedChannel c = start(Map.of());
-    assertExhausted(refusal(c, Methods.GREET, soon(), new byte[5 << 20]), "small.message.bytes");
+    assertExhausted(
+        refusal(c, GrpcMethods.GREET, soon(), new byte[5 << 20]), "small.message.bytes");
     assertAnswers(c);
   }
 
@@ -157,9 +159,9 @@ class LimitsTest {
     String session = open(c);
     for (int i = 0; i < 3; i++) {
       assertExhausted(
-          refusal(c, Methods.RUN_STEP, soon(), bytesFor(session, 8 << 20)), "pending.bytes");
+          refusal(c, GrpcMethods.RUN_STEP, soon(), bytesFor(session, 8 << 20)), "pending.bytes");
       // Refused and served requests no longer count.
-      Status unknown = refusal(c, Methods.RUN_STEP, soon(), bytesFor(session, 1 << 20));
+      Status unknown = refusal(c, GrpcMethods.RUN_STEP, soon(), bytesFor(session, 1 << 20));
       assertEquals(Status.Code.NOT_FOUND, unknown.getCode(), unknown::toString);
     }
   }
@@ -216,7 +218,7 @@ class LimitsTest {
       }
     }
     // A call of which only the beginning comes, over a connection that is well otherwise.
-    ClientCall<byte[], byte[]> call = c.newCall(Methods.GREET, CallOptions.DEFAULT);
+    ClientCall<byte[], byte[]> call = c.newCall(GrpcMethods.GREET, CallOptions.DEFAULT);
     Status[] status = new Status[1];
     call.start(
         new ClientCall.Listener<>() {
@@ -252,7 +254,7 @@ class LimitsTest {
     boolean[] lost = new boolean[1];
     c.notifyWhenStateChanged(ConnectivityState.READY, () -> lost[0] = true);
     for (int i = 0; i < 5000 && !lost[0]; i++) {
-      ClientCall<byte[], byte[]> call = c.newCall(Methods.GREET, CallOptions.DEFAULT);
+      ClientCall<byte[], byte[]> call = c.newCall(GrpcMethods.GREET, CallOptions.DEFAULT);
       call.start(new ClientCall.Listener<>() {}, new Metadata());
       call.sendMessage(new byte[10]);
       call.cancel("given up", null);
@@ -268,7 +270,7 @@ class LimitsTest {
       open(c);
     }
     assertExhausted(
-        refusal(c, Methods.CREATE_SESSION, soon(), CreateSessionRequest.getDefaultInstance()),
+        refusal(c, GrpcMethods.CREATE_SESSION, soon(), CreateSessionRequest.getDefaultInstance()),
         "sessions");
     // Other clients are not affected.
     open(connect());
@@ -283,7 +285,7 @@ class LimitsTest {
     // Without a session, as a master of TensorFlow does.
     call(
         c,
-        Methods.REGISTER_GRAPH,
+        GrpcMethods.REGISTER_GRAPH,
         RegisterGraphRequest.newBuilder().setGraphDef(GraphCodec.encode(graph)).build());
     open(c);
     assertTrue(server.worker().servesOthers());
@@ -298,10 +300,11 @@ class LimitsTest {
     Device d = server.worker().devices().getFirst();
     String key = Rendezvous.Key.of(d.name(), d.incarnation(), d.name(), "x").full();
     for (int i = 1; i <= 5; i++) {
-      ClientCalls.futureUnaryCall(c.newCall(Methods.RECV_TENSOR, CallOptions.DEFAULT), ask(i, key));
+      ClientCalls.futureUnaryCall(
+          c.newCall(GrpcMethods.RECV_TENSOR, CallOptions.DEFAULT), ask(i, key));
     }
     await("five steps", () -> server.worker().stepCount() == 5);
-    assertExhausted(refusal(c, Methods.RECV_TENSOR, soon(), ask(6, key)), "early");
+    assertExhausted(refusal(c, GrpcMethods.RECV_TENSOR, soon(), ask(6, key)), "early");
     assertEquals(5, server.worker().stepCount());
     c.shutdownNow();
     await("no step", () -> server.worker().stepCount() == 0);

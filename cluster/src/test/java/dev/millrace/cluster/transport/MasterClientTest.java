@@ -9,6 +9,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.Arena;
@@ -32,7 +33,7 @@ class MasterClientTest {
     AtomicBoolean released = new AtomicBoolean();
     try (Arena arena = Arena.ofConfined()) {
       Buffer memory = Buffer.over(arena.allocate(4), b -> released.set(true));
-      answer.complete(List.of(Tensor.ofBuffer(DType.FLOAT, Shape.of(1), memory)));
+      answer.complete(List.of(Refs.ofBuffer(DType.FLOAT, Shape.of(1), memory)));
       assertTrue(released.get(), "nobody else will release it");
     }
   }

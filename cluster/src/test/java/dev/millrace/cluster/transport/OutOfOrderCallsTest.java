@@ -6,10 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.util.concurrent.ListenableFuture;
 import dev.millrace.cluster.Server;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Rendezvous;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.proto.CleanupGraphRequest;
@@ -28,7 +29,7 @@ import dev.millrace.proto.RunCallableRequest;
 import dev.millrace.proto.RunGraphRequest;
 import dev.millrace.proto.RunGraphResponse;
 import dev.millrace.proto.RunStepRequest;
-import dev.millrace.runtime.Device;
+import dev.millrace.runtime.device.Device;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
 import io.grpc.CallOptions;
@@ -68,11 +69,11 @@ class OutOfOrderCallsTest {
         .attr("recv_device", device.name())
         .add();
     call(
-        Methods.CREATE_WORKER_SESSION,
+        GrpcMethods.CREATE_WORKER_SESSION,
         CreateWorkerSessionRequest.newBuilder().setSessionHandle(SESSION).build());
     graph =
         call(
-                Methods.REGISTER_GRAPH,
+                GrpcMethods.REGISTER_GRAPH,
                 RegisterGraphRequest.newBuilder()
                     .setSessionHandle(SESSION)
                     .setCreateWorkerSessionCalled(true)
@@ -85,7 +86,7 @@ class OutOfOrderCallsTest {
   void nothingIsLeft() {
     awaitNone("steps", () -> server.worker().stepCount());
     call(
-        Methods.DELETE_WORKER_SESSION,
+        GrpcMethods.DELETE_WORKER_SESSION,
         DeleteWorkerSessionRequest.newBuilder().setSessionHandle(SESSION).build());
     assertEquals(0, server.worker().sessionCount());
     channel.shutdownNow();
@@ -132,14 +133,14 @@ class OutOfOrderCallsTest {
   }
 
   private void cleanUp(long stepId) {
-    call(Methods.CLEANUP_GRAPH, CleanupGraphRequest.newBuilder().setStepId(stepId).build());
+    call(GrpcMethods.CLEANUP_GRAPH, CleanupGraphRequest.newBuilder().setStepId(stepId).build());
   }
 
   @Test
   void aStepIdMayComeTwiceARequestMayNot() {
-    assertNine(call(Methods.RUN_GRAPH, run(5, 1)));
-    assertNine(call(Methods.RUN_GRAPH, run(5, 2)));
-    Status twice = failure(Methods.RUN_GRAPH, run(5, 2));
+    assertNine(call(GrpcMethods.RUN_GRAPH, run(5, 1)));
+    assertNine(call(GrpcMethods.RUN_GRAPH, run(5, 2)));
+    Status twice = failure(GrpcMethods.RUN_GRAPH, run(5, 2));
     assertEquals(Status.Code.ABORTED, twice.getCode());
     assertEquals("The same RunGraph request was received twice.", twice.getDescription());
     cleanUp(5);
@@ -148,8 +149,8 @@ class OutOfOrderCallsTest {
   @Test
   void twoRunsOfOneStepAtTheSameTimeBothAnswer() throws Exception {
     for (int i = 0; i < 50; i++) {
-      ListenableFuture<RunGraphResponse> one = start(Methods.RUN_GRAPH, run(100 + i, 0));
-      ListenableFuture<RunGraphResponse> two = start(Methods.RUN_GRAPH, run(100 + i, 0));
+      ListenableFuture<RunGraphResponse> one = start(GrpcMethods.RUN_GRAPH, run(100 + i, 0));
+      ListenableFuture<RunGraphResponse> two = start(GrpcMethods.RUN_GRAPH, run(100 + i, 0));
       assertNine(one.get(20, TimeUnit.SECONDS));
       assertNine(two.get(20, TimeUnit.SECONDS));
       cleanUp(100 + i);
@@ -163,7 +164,7 @@ class OutOfOrderCallsTest {
   @Test
   void cleanupMayComeFirst() {
     cleanUp(6);
-    assertNine(call(Methods.RUN_GRAPH, run(6, 0)));
+    assertNine(call(GrpcMethods.RUN_GRAPH, run(6, 0)));
   }
 
   @Test
@@ -174,13 +175,13 @@ class OutOfOrderCallsTest {
             .setCreateWorkerSessionCalled(true)
             .setGraphHandle(graph)
             .build();
-    call(Methods.DEREGISTER_GRAPH, r);
-    Status twice = failure(Methods.DEREGISTER_GRAPH, r);
+    call(GrpcMethods.DEREGISTER_GRAPH, r);
+    Status twice = failure(GrpcMethods.DEREGISTER_GRAPH, r);
     assertEquals(Status.Code.ABORTED, twice.getCode());
     assertEquals(
         "Graph handle is not found: " + graph + ". Possibly, this worker just restarted.",
         twice.getDescription());
-    Status run = failure(Methods.RUN_GRAPH, run(7, 0));
+    Status run = failure(GrpcMethods.RUN_GRAPH, run(7, 0));
     assertEquals(Status.Code.ABORTED, run.getCode());
     assertEquals("Graph handle is not found: " + graph, run.getDescription());
   }
@@ -201,7 +202,7 @@ class OutOfOrderCallsTest {
 
   private ListenableFuture<RecvTensorResponse> ask(long stepId) {
     return start(
-        Methods.RECV_TENSOR,
+        GrpcMethods.RECV_TENSOR,
         RecvTensorRequest.newBuilder().setStepId(stepId).setRendezvousKey(key("never")).build());
   }
 
@@ -217,22 +218,22 @@ class OutOfOrderCallsTest {
     Output a = Const.of(Scope.of(g), 1f);
     String handle =
         call(
-                Methods.CREATE_SESSION,
+                GrpcMethods.CREATE_SESSION,
                 CreateSessionRequest.newBuilder().setGraphDef(GraphCodec.encode(g)).build())
             .getSessionHandle();
     Status callable =
         failure(
-            Methods.RUN_CALLABLE,
+            GrpcMethods.RUN_CALLABLE,
             RunCallableRequest.newBuilder().setSessionHandle(handle).setHandle(77).build());
     assertEquals(Status.Code.INVALID_ARGUMENT, callable.getCode());
     assertEquals("No such callable handle: 77", callable.getDescription());
     // To release what is not there is no mistake, as in TensorFlow.
     call(
-        Methods.RELEASE_CALLABLE,
+        GrpcMethods.RELEASE_CALLABLE,
         ReleaseCallableRequest.newBuilder().setSessionHandle(handle).setHandle(77).build());
     Status partial =
         failure(
-            Methods.RUN_STEP,
+            GrpcMethods.RUN_STEP,
             RunStepRequest.newBuilder()
                 .setSessionHandle(handle)
                 .setPartialRunHandle("nobody's")
@@ -241,18 +242,18 @@ class OutOfOrderCallsTest {
     assertEquals(Status.Code.INVALID_ARGUMENT, partial.getCode(), partial::toString);
     assertTrue(partial.getDescription().contains("nobody's"), partial::toString);
     CloseSessionRequest close = CloseSessionRequest.newBuilder().setSessionHandle(handle).build();
-    call(Methods.CLOSE_SESSION, close);
-    assertEquals(Status.Code.ABORTED, failure(Methods.CLOSE_SESSION, close).getCode());
+    call(GrpcMethods.CLOSE_SESSION, close);
+    assertEquals(Status.Code.ABORTED, failure(GrpcMethods.CLOSE_SESSION, close).getCode());
     assertEquals(
         Status.Code.ABORTED,
         failure(
-                Methods.MAKE_CALLABLE,
+                GrpcMethods.MAKE_CALLABLE,
                 MakeCallableRequest.newBuilder().setSessionHandle(handle).build())
             .getCode());
     assertEquals(
         Status.Code.ABORTED,
         failure(
-                Methods.PARTIAL_RUN_SETUP,
+                GrpcMethods.PARTIAL_RUN_SETUP,
                 PartialRunSetupRequest.newBuilder().setSessionHandle(handle).build())
             .getCode());
   }

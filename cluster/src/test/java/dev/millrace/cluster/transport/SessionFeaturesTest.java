@@ -8,8 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.ClusterSession;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
+import dev.millrace.cluster.http2.GrpcMethods;
+import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -86,13 +87,15 @@ class SessionFeaturesTest {
 
   private String open() {
     return call(
-            Methods.CREATE_SESSION,
+            GrpcMethods.CREATE_SESSION,
             CreateSessionRequest.newBuilder().setGraphDef(GraphCodec.encode(graph)).build())
         .getSessionHandle();
   }
 
   private void close(String handle) {
-    call(Methods.CLOSE_SESSION, CloseSessionRequest.newBuilder().setSessionHandle(handle).build());
+    call(
+        GrpcMethods.CLOSE_SESSION,
+        CloseSessionRequest.newBuilder().setSessionHandle(handle).build());
   }
 
   private static TensorProto number(float v) {
@@ -110,7 +113,7 @@ class SessionFeaturesTest {
     String handle = open();
     long callable =
         call(
-                Methods.MAKE_CALLABLE,
+                GrpcMethods.MAKE_CALLABLE,
                 MakeCallableRequest.newBuilder()
                     .setSessionHandle(handle)
                     .setOptions(CallableOptions.newBuilder().addFeed(x.name()).addFetch(y.name()))
@@ -120,18 +123,18 @@ class SessionFeaturesTest {
         RunCallableRequest.newBuilder().setSessionHandle(handle).setHandle(callable);
     for (int i = 1; i < 4; i++) {
       RunCallableRequest r = run.clone().addFeed(number(i)).build();
-      assertEquals(i * i, number(call(Methods.RUN_CALLABLE, r).getFetch(0)));
+      assertEquals(i * i, number(call(GrpcMethods.RUN_CALLABLE, r).getFetch(0)));
     }
     assertEquals(Status.Code.INVALID_ARGUMENT, failure(run.clone().build()));
     call(
-        Methods.RELEASE_CALLABLE,
+        GrpcMethods.RELEASE_CALLABLE,
         ReleaseCallableRequest.newBuilder().setSessionHandle(handle).setHandle(callable).build());
     assertEquals(Status.Code.INVALID_ARGUMENT, failure(run.clone().addFeed(number(1)).build()));
     close(handle);
   }
 
   private Status.Code failure(RunCallableRequest r) {
-    return assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_CALLABLE, r))
+    return assertThrows(StatusRuntimeException.class, () -> call(GrpcMethods.RUN_CALLABLE, r))
         .getStatus()
         .getCode();
   }
@@ -145,10 +148,11 @@ class SessionFeaturesTest {
     String handle = open();
     String partial = setUp(handle, List.of(a, b), List.of(square, product));
     RunStepRequest first = partOf(handle, partial, a, 3, square);
-    assertEquals(9f, number(call(Methods.RUN_STEP, first).getTensor(0).getTensor()));
+    assertEquals(9f, number(call(GrpcMethods.RUN_STEP, first).getTensor(0).getTensor()));
     // What was fed cannot be fed again; the run goes on.
     Status again =
-        assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_STEP, first)).getStatus();
+        assertThrows(StatusRuntimeException.class, () -> call(GrpcMethods.RUN_STEP, first))
+            .getStatus();
     assertEquals(Status.Code.INVALID_ARGUMENT, again.getCode());
     assertEquals("The feed a:0 has already been fed.", again.getDescription());
     assertEquals(
@@ -158,9 +162,9 @@ class SessionFeaturesTest {
         "The feed " + square.name() + " was not specified in partial_run_setup.",
         refusal(partOf(handle, partial, square, 5, product)));
     RunStepRequest second = partOf(handle, partial, b, 5, product);
-    assertEquals(45f, number(call(Methods.RUN_STEP, second).getTensor(0).getTensor()));
+    assertEquals(45f, number(call(GrpcMethods.RUN_STEP, second).getTensor(0).getTensor()));
     Status over =
-        assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_STEP, second))
+        assertThrows(StatusRuntimeException.class, () -> call(GrpcMethods.RUN_STEP, second))
             .getStatus();
     assertEquals(Status.Code.INVALID_ARGUMENT, over.getCode());
     close(handle);
@@ -171,11 +175,11 @@ class SessionFeaturesTest {
         PartialRunSetupRequest.newBuilder().setSessionHandle(handle);
     feeds.forEach(f -> request.addFeed(f.name()));
     fetches.forEach(f -> request.addFetch(f.name()));
-    return call(Methods.PARTIAL_RUN_SETUP, request.build()).getPartialRunHandle();
+    return call(GrpcMethods.PARTIAL_RUN_SETUP, request.build()).getPartialRunHandle();
   }
 
   private String refusal(RunStepRequest r) {
-    return assertThrows(StatusRuntimeException.class, () -> call(Methods.RUN_STEP, r))
+    return assertThrows(StatusRuntimeException.class, () -> call(GrpcMethods.RUN_STEP, r))
         .getStatus()
         .getDescription();
   }
@@ -190,7 +194,7 @@ class SessionFeaturesTest {
     ClusterSpec named = ClusterSpec.of(Map.of("trainer", List.of(address)));
     String handle =
         call(
-                Methods.CREATE_SESSION,
+                GrpcMethods.CREATE_SESSION,
                 CreateSessionRequest.newBuilder()
                     .setGraphDef(GraphCodec.encode(graph))
                     .setTarget(server.target())
@@ -199,9 +203,9 @@ class SessionFeaturesTest {
             .getSessionHandle();
     String partial = setUp(handle, List.of(a), List.of(square, root));
     RunStepRequest first = partOf(handle, partial, a, 3, square);
-    assertEquals(9f, number(call(Methods.RUN_STEP, first).getTensor(0).getTensor()));
+    assertEquals(9f, number(call(GrpcMethods.RUN_STEP, first).getTensor(0).getTensor()));
     RunStepRequest second = first.toBuilder().clearFeed().setFetch(0, root.name()).build();
-    assertEquals(3f, number(call(Methods.RUN_STEP, second).getTensor(0).getTensor()));
+    assertEquals(3f, number(call(GrpcMethods.RUN_STEP, second).getTensor(0).getTensor()));
     close(handle);
   }
 
@@ -212,7 +216,7 @@ class SessionFeaturesTest {
     Output product = scope.withName("product").node("Mul").input(a).input(x).add().output();
     String handle =
         call(
-                Methods.CREATE_SESSION,
+                GrpcMethods.CREATE_SESSION,
                 CreateSessionRequest.newBuilder()
                     .setGraphDef(GraphCodec.encode(graph))
                     .setConfig(
@@ -226,10 +230,10 @@ class SessionFeaturesTest {
             .addFeed(NamedTensorProto.newBuilder().setName(x.name()).setTensor(number(2)))
             .addFetch(product.name())
             .build();
-    assertEquals(RunMetadata.getDefaultInstance(), call(Methods.RUN_STEP, run).getMetadata());
+    assertEquals(RunMetadata.getDefaultInstance(), call(GrpcMethods.RUN_STEP, run).getMetadata());
     RunMetadata told =
         call(
-                Methods.RUN_STEP,
+                GrpcMethods.RUN_STEP,
                 run.toBuilder()
                     .setOptions(
                         RunOptions.newBuilder()
@@ -248,12 +252,12 @@ class SessionFeaturesTest {
     assertTrue(ran.containsAll(List.of("a", "product")), ran::toString);
     assertFalse(told.hasCostGraph());
     // Of every three runs one is measured.
-    RunMetadata third = call(Methods.RUN_STEP, run).getMetadata();
+    RunMetadata third = call(GrpcMethods.RUN_STEP, run).getMetadata();
     assertFalse(third.hasStepStats());
     List<String> measured =
         third.getCostGraph().getNodeList().stream().map(CostGraphDef.Node::getName).toList();
     assertTrue(measured.containsAll(List.of("a", "product")), measured::toString);
-    assertFalse(call(Methods.RUN_STEP, run).getMetadata().hasCostGraph());
+    assertFalse(call(GrpcMethods.RUN_STEP, run).getMetadata().hasCostGraph());
     close(handle);
   }
 
@@ -295,13 +299,13 @@ class SessionFeaturesTest {
     try (Session session = new ClusterSession(graph, server.target())) {
       session.run(one.init, two.init);
     }
-    call(Methods.RESET, ResetRequest.newBuilder().addContainer("first").build());
+    call(GrpcMethods.RESET, ResetRequest.newBuilder().addContainer("first").build());
     try (Session session = new ClusterSession(graph, server.target())) {
       assertEquals(7f, session.fetch(two.read).floatValue());
       assertUninitialized(session, one.read);
     }
     String open = open();
-    call(Methods.RESET, ResetRequest.getDefaultInstance());
+    call(GrpcMethods.RESET, ResetRequest.getDefaultInstance());
     // Sessions end with it.
     assertThrows(StatusRuntimeException.class, () -> close(open));
   }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.Server;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -39,14 +40,15 @@ class WaitingStepsTest {
       String session =
           ClientCalls.blockingUnaryCall(
                   channel,
-                  Methods.CREATE_SESSION,
+                  GrpcMethods.CREATE_SESSION,
                   soon,
                   CreateSessionRequest.newBuilder().setGraphDef(GraphCodec.encode(graph)).build())
               .getSessionHandle();
       RunStepRequest wait =
           RunStepRequest.newBuilder().setSessionHandle(session).addFetch(element.name()).build();
       for (int i = 0; i < STEPS; i++) {
-        ClientCalls.futureUnaryCall(channel.newCall(Methods.RUN_STEP, CallOptions.DEFAULT), wait);
+        ClientCalls.futureUnaryCall(
+            channel.newCall(GrpcMethods.RUN_STEP, CallOptions.DEFAULT), wait);
       }
       await(server, STEPS);
       long most = 100 + 8L * Runtime.getRuntime().availableProcessors();
@@ -58,7 +60,7 @@ class WaitingStepsTest {
       assertEquals(
           1,
           ClientCalls.blockingUnaryCall(
-                  channel, Methods.GET_STATUS, soon, GetStatusRequest.getDefaultInstance())
+                  channel, GrpcMethods.GET_STATUS, soon, GetStatusRequest.getDefaultInstance())
               .getDeviceAttributesCount());
       channel.shutdownNow();
       await(server, 0);

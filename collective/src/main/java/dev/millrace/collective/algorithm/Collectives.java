@@ -1,7 +1,7 @@
 package dev.millrace.collective.algorithm;
 
-import dev.millrace.collective.peers.Island;
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.HostGroup;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.peers.Topology;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.collective.reduce.Reducer;
@@ -22,21 +22,21 @@ import java.time.Duration;
 public final class Collectives implements AutoCloseable {
   private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED;
 
-  private final Peers peers;
+  private final RankPeers peers;
   private final Algorithms algorithms;
   private final Topology topology;
   private final Scratch scratch = new Scratch();
   private final Scratch blocks = new Scratch();
   private final Transfers transfers;
-  private final Relay relay;
-  private final Gather gather;
-  private final Exchange exchange;
+  private final RingPipeline relay;
+  private final BruckGather gather;
+  private final PairExchange exchange;
   private final Direct direct;
   private final RingReduce ring;
-  private final Spread spread;
+  private final DataMovement spread;
 
   /** Null where this rank shares memory with nobody. */
-  private final Meeting meeting;
+  private final HostBarrier barrier;
 
   private final IslandReduce islandReduce;
 
@@ -46,30 +46,33 @@ public final class Collectives implements AutoCloseable {
   /**
    * The operations between these peers. A rank that sees nothing move for {@code timeout} gives up.
    */
-  public Collectives(Peers peers, Duration timeout, Algorithms algorithms) {
+  public Collectives(RankPeers peers, Duration timeout, Algorithms algorithms) {
     this.peers = peers;
     this.algorithms = algorithms;
     this.topology = peers.topology();
-    Patience patience = new Patience(peers, timeout);
-    MemorySegment block = blocks.atLeast(2 * Relay.BLOCK_BYTES + 2 * Envelope.BYTES);
+    RankWait patience = new RankWait(peers, timeout);
+    MemorySegment block = blocks.atLeast(2 * RingPipeline.BLOCK_BYTES + 2 * Envelope.BYTES);
     transfers = new Transfers(peers, patience);
     relay =
-        new Relay(
+        new RingPipeline(
             peers,
             patience,
-            block.asSlice(0, Relay.BLOCK_BYTES),
-            block.asSlice(2 * Relay.BLOCK_BYTES, 2 * Envelope.BYTES));
-    gather = new Gather(peers, transfers, scratch);
-    exchange = new Exchange(peers, patience, scratch);
+            block.asSlice(0, RingPipeline.BLOCK_BYTES),
+            block.asSlice(2 * RingPipeline.BLOCK_BYTES, 2 * Envelope.BYTES));
+    gather = new BruckGather(peers, transfers, scratch);
+    exchange = new PairExchange(peers, patience, scratch);
     direct = new Direct(peers, transfers, scratch);
     ring = new RingReduce(peers, relay);
-    spread = new Spread(peers, transfers, relay, scratch);
-    Island island = peers.island();
-    meeting = island == null ? null : new Meeting(peers, patience);
-    islandReduce = island == null ? null : new IslandReduce(peers, meeting);
+    spread = new DataMovement(peers, transfers, relay, scratch);
+    HostGroup island = peers.island();
+    barrier = island == null ? null : new HostBarrier(peers, patience);
+    islandReduce = island == null ? null : new IslandReduce(peers, barrier);
     twoLevel =
         new TwoLevelReduce(
-            peers, relay, meeting, block.asSlice(Relay.BLOCK_BYTES, Relay.BLOCK_BYTES));
+            peers,
+            relay,
+            barrier,
+            block.asSlice(RingPipeline.BLOCK_BYTES, RingPipeline.BLOCK_BYTES));
   }
 
   /** Into how many parts a vector is cut for {@link #allReduce}. */
@@ -80,8 +83,8 @@ public final class Collectives implements AutoCloseable {
   /**
    * Replaces a vector on all ranks by the reduction of all of them. {@code bounds} says where its
    * {@link #parts} begin and where the last ends; for a vector on its own that is {@link
-   * Split#bounds}, for several packed into one it keeps each element in the part it would be in
-   * alone.
+   * VectorParts#bounds}, for several packed into one it keeps each element in the part it would be
+   * in alone.
    */
   public void allReduce(MemorySegment data, long[] bounds, DType dtype, ReduceOp op) {
     Reducer reducer = Reducer.of(dtype, op);
@@ -90,7 +93,7 @@ public final class Collectives implements AutoCloseable {
     }
     long bytes = bounds[bounds.length - 1];
     Envelope envelope = next(Envelope.Kind.ALL_REDUCE, op, dtype, 0, bytes);
-    Reduction r = new Reduction(data, bounds, reducer, envelope);
+    AllReduceCall r = new AllReduceCall(data, bounds, reducer, envelope);
     switch (algorithms.choose(topology, bytes)) {
       case ISLAND -> islandReduce.reduce(r);
       case GATHER -> gather.reduce(r);
@@ -104,8 +107,8 @@ public final class Collectives implements AutoCloseable {
   /** Waits until all ranks have called it. */
   public void barrier() {
     Envelope envelope = next(Envelope.Kind.BARRIER, null, null, 0, 0);
-    if (meeting != null && topology.islands() == 1) {
-      meeting.attend(envelope, 0);
+    if (barrier != null && topology.islands() == 1) {
+      barrier.await(envelope, 0);
     } else if (peers.size() > 1) {
       gather.run(MemorySegment.NULL, 0, envelope);
     }
@@ -164,7 +167,7 @@ public final class Collectives implements AutoCloseable {
     Reducer reducer = Reducer.of(dtype, op);
     if (peers.size() > 1) {
       Envelope envelope = next(Envelope.Kind.REDUCE_SCATTER, op, dtype, 0, bounds[peers.size()]);
-      ring.reduceScatter(new Reduction(data, bounds, reducer, envelope));
+      ring.reduceScatter(new AllReduceCall(data, bounds, reducer, envelope));
     }
   }
 

@@ -1,6 +1,6 @@
 package dev.millrace.collective.algorithm;
 
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.reduce.Operands;
 import java.lang.foreign.MemorySegment;
 
@@ -10,20 +10,20 @@ import java.lang.foreign.MemorySegment;
  * moves as many bytes as the ring but takes two hops instead of {@code 2 (ranks - 1)}.
  */
 final class Direct {
-  private final Peers peers;
+  private final RankPeers peers;
   private final Transfers transfers;
   private final Scratch scratch;
   private final Operands operands;
   private final Operands target = new Operands(1);
 
-  Direct(Peers peers, Transfers transfers, Scratch scratch) {
+  Direct(RankPeers peers, Transfers transfers, Scratch scratch) {
     this.peers = peers;
     this.transfers = transfers;
     this.scratch = scratch;
     this.operands = new Operands(peers.size());
   }
 
-  void reduce(Reduction r) {
+  void reduce(AllReduceCall r) {
     int size = peers.size();
     int me = peers.rank();
     long[] bounds = r.bounds();

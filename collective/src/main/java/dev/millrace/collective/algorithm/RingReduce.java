@@ -1,6 +1,6 @@
 package dev.millrace.collective.algorithm;
 
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.reduce.Reducer;
 import java.lang.foreign.MemorySegment;
 
@@ -8,31 +8,31 @@ import java.lang.foreign.MemorySegment;
  * All-reduce of large vectors between ranks that are all on hosts of their own, around a ring. Each
  * part starts at the rank after its owner and travels on, every rank adding its own values, until
  * the owner completes it; then it travels around once more as the result. Both rounds are one
- * stream through a {@link Relay}, so a rank forwards the first bytes of a part long before it has
- * the last.
+ * stream through a {@link RingPipeline}, so a rank forwards the first bytes of a part long before
+ * it has the last.
  *
  * <p>See P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
  * workstations", 2009.
  */
 final class RingReduce {
-  private final Peers peers;
-  private final Relay relay;
+  private final RankPeers peers;
+  private final RingPipeline relay;
 
-  RingReduce(Peers peers, Relay relay) {
+  RingReduce(RankPeers peers, RingPipeline relay) {
     this.peers = peers;
     this.relay = relay;
   }
 
-  void reduce(Reduction r) {
+  void reduce(AllReduceCall r) {
     run(r, true);
   }
 
   /** Only the first round: afterwards part {@code rank} is complete, the others are undefined. */
-  void reduceScatter(Reduction r) {
+  void reduceScatter(AllReduceCall r) {
     run(r, false);
   }
 
-  private void run(Reduction r, boolean gather) {
+  private void run(AllReduceCall r, boolean gather) {
     int size = peers.size();
     int me = peers.rank();
     relay.over(r.data(), before(me, 1), (me + 1) % size);
@@ -47,8 +47,8 @@ final class RingReduce {
       relay.in(r.bounds()[part], r.partBytes(part));
     }
     Reducer reducer = r.reducer();
-    Relay.Merge merge =
-        new Relay.Merge() {
+    RingPipeline.Merge merge =
+        new RingPipeline.Merge() {
           @Override
           public void start(long at, long bytes) {}
 
@@ -63,7 +63,7 @@ final class RingReduce {
     relay.run(r.partBytes(before(me, 1)), merge, reducer.elementBytes(), r.envelope());
   }
 
-  private void out(Reduction r, int part) {
+  private void out(AllReduceCall r, int part) {
     relay.out(r.bounds()[part], r.partBytes(part));
   }
 

@@ -1,6 +1,6 @@
 package dev.millrace.collective.algorithm;
 
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,13 +9,13 @@ import java.util.List;
  * Ranges of memory on their way to and from other ranks at the same time, at most one each way per
  * peer. Collect them, then {@link #run}: it returns when all have arrived or been taken.
  */
-final class Transfers implements Stage {
-  private final Peers peers;
-  private final Patience patience;
+final class Transfers implements PendingWait {
+  private final RankPeers peers;
+  private final RankWait patience;
   private final List<Transfer> transfers = new ArrayList<>();
   private int count;
 
-  Transfers(Peers peers, Patience patience) {
+  Transfers(RankPeers peers, RankWait patience) {
     this.peers = peers;
     this.patience = patience;
   }

@@ -1,7 +1,7 @@
 package dev.millrace.collective.algorithm;
 
-import dev.millrace.collective.peers.Island;
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.HostGroup;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.peers.Topology;
 import dev.millrace.collective.reduce.Operands;
 import java.lang.foreign.MemorySegment;
@@ -16,26 +16,26 @@ import java.lang.foreign.MemorySegment;
  * <p>It proceeds in slabs, that is, shares of all parts that together fit a rank's stages. A vector
  * that lies in the window is used where it is, and only meets the others slab by slab.
  */
-final class TwoLevelReduce implements Relay.Merge {
+final class TwoLevelReduce implements RingPipeline.Merge {
   /** Bytes of a slab on all ranks. */
-  private static final long SLAB_BYTES = Island.STAGES * Island.STAGE_BYTES;
+  private static final long SLAB_BYTES = HostGroup.STAGES * HostGroup.STAGE_BYTES;
 
-  private final Peers peers;
-  private final Relay relay;
+  private final RankPeers peers;
+  private final RingPipeline relay;
   private final Topology topology;
   private final int lanes;
   private final int host;
 
   /** Null, like {@link #meeting}, on a host with a single rank. */
-  private final Island island;
+  private final HostGroup island;
 
-  private final Meeting meeting;
+  private final HostBarrier barrier;
 
   private final MemorySegment block;
   private final Operands operands;
   private final Operands targets = new Operands(2);
 
-  private Reduction r;
+  private AllReduceCall r;
 
   /**
    * The slab: where its share of each part is in the vector, how long, and the distance in a copy.
@@ -51,10 +51,10 @@ final class TwoLevelReduce implements Relay.Merge {
   private final boolean[] inWindow;
 
   /** {@code meeting} is null on a host with a single rank, {@code block} holds a relay's block. */
-  TwoLevelReduce(Peers peers, Relay relay, Meeting meeting, MemorySegment block) {
+  TwoLevelReduce(RankPeers peers, RingPipeline relay, HostBarrier barrier, MemorySegment block) {
     this.peers = peers;
     this.relay = relay;
-    this.meeting = meeting;
+    this.barrier = barrier;
     this.topology = peers.topology();
     this.lanes = topology.smallestIsland();
     this.host = topology.islandOf(peers.rank());
@@ -68,7 +68,7 @@ final class TwoLevelReduce implements Relay.Merge {
     this.length = new long[topology.islands()];
   }
 
-  void reduce(Reduction reduction) {
+  void reduce(AllReduceCall reduction) {
     r = reduction;
     stride = SLAB_BYTES / r.parts() / 64 * 64;
     long longest = 0;
@@ -92,7 +92,7 @@ final class TwoLevelReduce implements Relay.Merge {
     int me = island.me();
     long stage = island.stageAt(me, 0);
     if (!island.isWhole()) {
-      meeting.attend();
+      barrier.await();
     }
     long here = island.offsetOf(r.data().asSlice(0, r.bytes()));
     if (here < 0) {
@@ -101,16 +101,16 @@ final class TwoLevelReduce implements Relay.Merge {
       }
     }
     long word = here < 0 ? stage << 1 : here << 1 | 1;
-    meeting.attend(r.envelope(), word);
+    barrier.await(r.envelope(), word);
     for (int m = 0; m < places.length; m++) {
-      long theirs = m == me ? word : meeting.wordOf(m);
+      long theirs = m == me ? word : barrier.wordOf(m);
       places[m] = theirs >> 1;
       inWindow[m] = (theirs & 1) == 1;
     }
     if (me < lanes) {
       runLane(me);
     }
-    meeting.attend();
+    barrier.await();
     for (int p = 0; p < r.parts(); p++) {
       for (int lane = 0; lane < lanes; lane++) {
         if (lane != me || !inWindow[me]) {
@@ -120,12 +120,12 @@ final class TwoLevelReduce implements Relay.Merge {
         }
       }
     }
-    meeting.attend();
+    barrier.await();
   }
 
   /** Where the share of a lane begins in the slab's share of a part. */
   private long share(int part, int lane) {
-    return Split.bound(length[part], lanes, lane);
+    return VectorParts.bound(length[part], lanes, lane);
   }
 
   /** Where a member's values of the slab's share of a part begin. */

@@ -2,6 +2,7 @@ package dev.millrace.collective.member;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -44,9 +45,10 @@ public final class Handshake {
   public record Hello(Purpose purpose, int rank, int size) {}
 
   /** The caller's side. Throws UNAUTHENTICATED if the host does not know the token. */
-  public static void call(SocketChannel channel, Token token, Hello hello, long endNanos)
+  public static void call(
+      SocketChannel channel, Token token, Hello hello, Platform platform, long endNanos)
       throws IOException {
-    try (TimedChannel timed = new TimedChannel(channel, endNanos)) {
+    try (TimedChannel timed = new TimedChannel(channel, platform, endNanos)) {
       byte[] theirs = number(timed.read(4 + 1 + NUMBER_BYTES));
       byte[] mine = randomNumber();
       byte[] both = concat(theirs, mine, bytes(hello));
@@ -80,8 +82,9 @@ public final class Handshake {
   }
 
   /** The host's side: who called. Throws if the caller does not know the token. */
-  static Hello answer(SocketChannel channel, Token token, long endNanos) throws IOException {
-    try (TimedChannel timed = new TimedChannel(channel, endNanos)) {
+  static Hello answer(SocketChannel channel, Token token, Platform platform, long endNanos)
+      throws IOException {
+    try (TimedChannel timed = new TimedChannel(channel, platform, endNanos)) {
       byte[] mine = randomNumber();
       ByteBuffer greeting = ByteBuffer.allocate(4 + 1 + NUMBER_BYTES);
       timed.write(greeting.putInt(MAGIC).put(VERSION).put(mine).flip());

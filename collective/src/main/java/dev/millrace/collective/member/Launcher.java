@@ -1,6 +1,6 @@
 package dev.millrace.collective.member;
 
-import java.util.Map;
+import dev.millrace.base.config.Config;
 
 /**
  * The programs that start the ranks of a job, and the environment variables by which each tells a
@@ -39,9 +39,9 @@ enum Launcher {
   }
 
   /** The launcher that started this process, or null if none did. */
-  static Launcher of(Map<String, String> env) {
+  static Launcher of(Config env) {
     for (Launcher l : values()) {
-      if (env.containsKey(l.rank) && env.containsKey(l.size)) {
+      if (env.variable(l.rank) != null && env.variable(l.size) != null) {
         return l;
       }
     }

@@ -12,7 +12,7 @@ public interface Liveness {
   /** The first failure of the job as far as known here, or null. Cheap. */
   MillraceException failure();
 
-  /** Whether a rank has said goodbye: it lives no more, but did not fail. Cheap. */
+  /** Whether a rank has left: it lives no more, but did not fail. Cheap. */
   boolean hasLeft(int rank);
 
   /**

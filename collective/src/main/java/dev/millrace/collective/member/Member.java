@@ -2,6 +2,8 @@ package dev.millrace.collective.member;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -34,7 +36,8 @@ public final class Member implements Liveness, AutoCloseable {
 
   private final int rank;
   private final int size;
-  private final Terms terms;
+  private final Timeouts terms;
+  private final Timers timers;
   private final InetSocketAddress coordinator;
   private final FrameChannel frames;
   private final Selector selector;
@@ -49,29 +52,41 @@ public final class Member implements Liveness, AutoCloseable {
   private volatile Consumer<Packet> service = p -> {};
   private volatile boolean leaving;
   private volatile boolean closing;
-  private long heardNanos = System.nanoTime();
+  private long heardNanos;
 
   private Member(
-      int rank, int size, Terms terms, InetSocketAddress coordinator, SocketChannel channel)
+      int rank,
+      int size,
+      Timeouts terms,
+      Platform platform,
+      InetSocketAddress coordinator,
+      SocketChannel channel)
       throws IOException {
+    this.timers = platform.timers();
+    this.heardNanos = timers.now();
     this.rank = rank;
     this.size = size;
     this.terms = terms;
     this.coordinator = coordinator;
     channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
     this.frames = new FrameChannel(channel);
-    this.selector = Selector.open();
+    this.selector = platform.sockets().openSelector();
     this.key = channel.register(selector, SelectionKey.OP_READ);
-    this.thread = Thread.ofPlatform().name("millrace-member-" + rank).daemon().unstarted(this::run);
+    this.thread = platform.newThread("millrace-member-" + rank, this::run);
   }
 
   /** A rank of the job, over a connection on which the coordinator knows it; is welcomed. */
   static Member start(
-      int rank, int size, Terms terms, InetSocketAddress coordinator, SocketChannel channel)
+      int rank,
+      int size,
+      Timeouts terms,
+      Platform platform,
+      InetSocketAddress coordinator,
+      SocketChannel channel)
       throws IOException {
-    Member member = new Member(rank, size, terms, coordinator, channel);
+    Member member = new Member(rank, size, terms, platform, coordinator, channel);
     member.thread.start();
-    member.await(member.welcome, System.nanoTime() + terms.join().toNanos(), "be welcomed");
+    member.await(member.welcome, platform.timers().now() + terms.join().toNanos(), "be welcomed");
     return member;
   }
 
@@ -102,13 +117,13 @@ public final class Member implements Liveness, AutoCloseable {
 
   private void run() {
     long beatNanos = terms.liveness().toNanos() / 8;
-    long lastBeatNanos = System.nanoTime() - beatNanos;
+    long lastBeatNanos = timers.now() - beatNanos;
     try {
       while (!closing) {
         frames.receive(this::handle);
         // Whoever has more to send meanwhile wakes the selector, so that this comes by again.
         key.interestOps(SelectionKey.OP_READ | (frames.flush() ? 0 : SelectionKey.OP_WRITE));
-        long now = System.nanoTime();
+        long now = timers.now();
         if (now - lastBeatNanos >= beatNanos) {
           // If this process itself was held up, the coordinator's silence says nothing.
           boolean heldUp = now - lastBeatNanos > 2 * beatNanos + 1_000_000_000;
@@ -150,13 +165,13 @@ public final class Member implements Liveness, AutoCloseable {
   }
 
   private void handle(byte type, byte[] contents) {
-    heardNanos = System.nanoTime();
+    heardNanos = timers.now();
     Packet p = Packet.of(contents);
     switch (type) {
       case Message.WELCOME -> welcome.complete(null);
-      case Message.REFUSED -> welcome.completeExceptionally(Job.unpack(p));
+      case Message.REFUSED -> welcome.completeExceptionally(JobState.unpack(p));
       case Message.EXCHANGE -> completeExchange(p);
-      case Message.FAILED -> settle(Job.unpack(p));
+      case Message.FAILED -> settle(JobState.unpack(p));
       case Message.LEFT -> left.add(p.getInt());
       case Message.SERVICE -> service.accept(p);
       default -> {}
@@ -214,7 +229,7 @@ public final class Member implements Liveness, AutoCloseable {
 
   @Override
   public MillraceException fail(MillraceException cause) {
-    return report(Message.FAILED, Job.pack(cause), cause);
+    return report(Message.FAILED, JobState.pack(cause), cause);
   }
 
   @Override
@@ -229,7 +244,7 @@ public final class Member implements Liveness, AutoCloseable {
     if (failure.get() == null) {
       try {
         send(type, contents);
-        return verdict.get(VERDICT.toMillis(), TimeUnit.MILLISECONDS);
+        return timers.get(verdict, VERDICT);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (IOException | TimeoutException | ExecutionException e) {
@@ -244,7 +259,7 @@ public final class Member implements Liveness, AutoCloseable {
 
   /**
    * Gives something under a key and returns what every rank gave under it, in order of rank. Every
-   * rank must do so; waits at most {@link Terms#join}.
+   * rank must do so; waits at most {@link Timeouts#join}.
    */
   public byte[][] exchange(String exchangeKey, byte[] mine) {
     CompletableFuture<byte[][]> all = new CompletableFuture<>();
@@ -259,13 +274,13 @@ public final class Member implements Liveness, AutoCloseable {
       throw fail(new MillraceException(Code.UNAVAILABLE, "The coordinator is gone.", e));
     }
     // The coordinator gives up first, and knows who is missing.
-    long end = System.nanoTime() + terms.join().toNanos() + TimeUnit.SECONDS.toNanos(2);
+    long end = timers.now() + terms.join().toNanos() + TimeUnit.SECONDS.toNanos(2);
     return await(all, end, "hear what the other ranks say about '" + exchangeKey + "'");
   }
 
   private <T> T await(CompletableFuture<T> future, long endNanos, String todo) {
     try {
-      return future.get(Math.max(1, endNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+      return timers.get(future, Math.max(1, endNanos - timers.now()));
     } catch (ExecutionException e) {
       throw MillraceException.of(e);
     } catch (TimeoutException e) {
@@ -304,7 +319,7 @@ public final class Member implements Liveness, AutoCloseable {
 
   // ---- leaving ----
 
-  /** Says goodbye: this rank takes part in nothing any more. */
+  /** Sends the leave message: this rank takes part in no further operation. */
   public void leave() {
     leaving = true;
     try {
@@ -314,13 +329,13 @@ public final class Member implements Liveness, AutoCloseable {
     }
   }
 
-  /** Closes the connection. Without a goodbye before, the others see this rank die. */
+  /** Closes the connection. Without a leave message before, the others see this rank die. */
   @Override
   public void close() {
     closing = true;
     selector.wakeup();
     try {
-      thread.join(terms.close());
+      timers.join(thread, terms.close());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

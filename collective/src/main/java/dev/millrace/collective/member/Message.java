@@ -20,10 +20,10 @@ final class Message {
   /** Rank to coordinator: my stream to that rank broke, and how. */
   static final byte LOST = 6;
 
-  /** Rank to coordinator: goodbye. */
+  /** Rank to coordinator: leave. */
   static final byte LEAVE = 7;
 
-  /** Coordinator to all: that rank has said goodbye. */
+  /** Coordinator to all: that rank has left. */
   static final byte LEFT = 8;
 
   /** Both ways: something for the service that runs beside the coordinator. */

@@ -2,6 +2,7 @@ package dev.millrace.collective.member;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.ProcessEnvironment;
 import dev.millrace.base.ThisUser;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -34,11 +35,11 @@ public final class PrivateFolder {
 
   /** This user's folder below the system's folder for such things. */
   public static PrivateFolder ofUser() {
-    String runtime = System.getenv("XDG_RUNTIME_DIR");
+    Path runtime = ProcessEnvironment.runtimeFolder();
     Path base =
-        runtime != null && Files.isWritable(Path.of(runtime))
-            ? Path.of(runtime)
-            : Path.of(System.getProperty("java.io.tmpdir"));
+        runtime != null && Files.isWritable(runtime)
+            ? runtime
+            : ProcessEnvironment.temporaryFolder();
     return in(base, "millrace-" + ThisUser.name());
   }
 

@@ -35,7 +35,7 @@ public interface Service {
   /** A rank has sent something. */
   void onMessage(int rank, Packet contents);
 
-  /** A rank has said goodbye. */
+  /** A rank has left. */
   void onLeft(int rank);
 
   /** Called every tenth of a second or so, and after every batch of messages. */

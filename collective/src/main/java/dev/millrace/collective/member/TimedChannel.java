@@ -1,5 +1,7 @@
 package dev.millrace.collective.member;
 
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
@@ -17,13 +19,15 @@ final class TimedChannel implements AutoCloseable {
   private final SocketChannel channel;
   private final Selector selector;
   private final SelectionKey key;
+  private final Timers timers;
   private final long endNanos;
 
-  TimedChannel(SocketChannel channel, long endNanos) throws IOException {
+  TimedChannel(SocketChannel channel, Platform platform, long endNanos) throws IOException {
+    this.timers = platform.timers();
     this.channel = channel;
     this.endNanos = endNanos;
     channel.configureBlocking(false);
-    selector = Selector.open();
+    selector = platform.sockets().openSelector();
     key = channel.register(selector, 0);
   }
 
@@ -51,7 +55,7 @@ final class TimedChannel implements AutoCloseable {
   }
 
   private void await(int operation) throws IOException {
-    long leftNanos = endNanos - System.nanoTime();
+    long leftNanos = endNanos - timers.now();
     if (leftNanos <= 0) {
       throw new SocketTimeoutException("no answer in time");
     }

@@ -2,13 +2,15 @@ package dev.millrace.collective.peers;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.collective.member.Door;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
+import dev.millrace.collective.member.Acceptor;
 import dev.millrace.collective.member.Handshake;
 import dev.millrace.collective.member.Hosts;
 import dev.millrace.collective.member.Member;
-import dev.millrace.collective.member.Place;
 import dev.millrace.collective.member.PrivateFolder;
-import dev.millrace.collective.member.Terms;
+import dev.millrace.collective.member.RankConfig;
+import dev.millrace.collective.member.Timeouts;
 import dev.millrace.collective.member.Token;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -27,13 +29,12 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
  * Connects the ranks of a job with each other once they have joined it: they tell each other where
- * they are, lay memory where they share a host, and open a connection to everybody else. Of each
- * pair the higher rank calls the lower.
+ * they are, create shared memory where they share a host, and open a connection to everybody else.
+ * Of each pair the higher rank calls the lower.
  */
 public final class Connector implements AutoCloseable {
   /**
@@ -42,29 +43,36 @@ public final class Connector implements AutoCloseable {
    * @param peers what collective operations run on
    * @param hosts which ranks share a host, whatever they use to talk
    */
-  public record Connected(Peers peers, Topology hosts) {}
+  public record Connected(RankPeers peers, Topology hosts) {}
+
+  private static final long LOOK_NANOS = 100_000_000L;
 
   private final Member member;
   private final Token token;
-  private final Place place;
+  private final RankConfig place;
   private final Transport transport;
-  private final Terms terms;
+  private final Timeouts terms;
+  private final Platform platform;
+  private final Timers timers;
   private final boolean background;
   private final int rank;
 
   /** Channels on which higher ranks have called or are to call, until a link takes them over. */
   private final Map<Integer, CompletableFuture<SocketChannel>> calls = new ConcurrentHashMap<>();
 
-  private final List<Door> doors = new ArrayList<>();
+  private final List<Acceptor> doors = new ArrayList<>();
   private Path socket;
 
   private Connector(
       Member member,
       Token token,
-      Place place,
+      RankConfig place,
       Transport transport,
-      Terms terms,
+      Timeouts terms,
+      Platform platform,
       boolean background) {
+    this.platform = platform;
+    this.timers = platform.timers();
     this.member = member;
     this.token = token;
     this.place = place;
@@ -84,11 +92,13 @@ public final class Connector implements AutoCloseable {
   public static Connected connect(
       Member member,
       Token token,
-      Place place,
+      RankConfig place,
       Transport transport,
-      Terms terms,
+      Timeouts terms,
+      Platform platform,
       boolean background) {
-    try (Connector c = new Connector(member, token, place, transport, terms, background)) {
+    try (Connector c =
+        new Connector(member, token, place, transport, terms, platform, background)) {
       return c.connect();
     } catch (IOException e) {
       throw member.fail(
@@ -106,29 +116,29 @@ public final class Connector implements AutoCloseable {
     Roster roster = Roster.exchange(member, listen());
     Topology hosts = roster.hosts();
     boolean share = transport == Transport.AUTO || transport == Transport.SHARED_MEMORY;
-    Foundation.Laid laid =
+    SharedMemorySetup.Created created =
         share
-            ? Foundation.lay(member, hosts, transport == Transport.SHARED_MEMORY)
-            : new Foundation.Laid(null, new boolean[member.size()]);
-    Link[] links = new Link[member.size()];
+            ? SharedMemorySetup.create(member, hosts, transport == Transport.SHARED_MEMORY)
+            : new SharedMemorySetup.Created(null, new boolean[member.size()]);
+    PeerLink[] links = new PeerLink[member.size()];
     try {
       for (int r = 0; r < links.length; r++) {
-        links[r] = r == rank ? null : link(r, roster, hosts, laid);
+        links[r] = r == rank ? null : link(r, roster, hosts, created);
       }
       // Nobody closes its door before all have come through.
       member.exchange("connected", new byte[0]);
     } catch (RuntimeException e) {
-      for (Link link : links) {
+      for (PeerLink link : links) {
         if (link != null) {
           link.close();
         }
       }
       throw e;
     }
-    Island island = laid.region() == null ? null : Island.of(laid.region());
-    Topology topology = topology(hosts, laid.shares());
-    Idling idling = Idling.of(roster.neighbours(rank), background);
-    Peers peers = new Mesh(rank, topology, links, island, member, idling);
+    HostGroup island = created.region() == null ? null : HostGroup.of(created.region());
+    Topology topology = topology(hosts, created.shares());
+    IdleStrategy idling = IdleStrategy.of(roster.neighbours(rank), background);
+    RankPeers peers = new Mesh(rank, topology, links, island, member, idling, platform);
     return new Connected(peers, hosts);
   }
 
@@ -144,18 +154,19 @@ public final class Connector implements AutoCloseable {
   // ---- listening ----
 
   private Roster.Entry listen() throws IOException {
-    ServerSocketChannel tcp = ServerSocketChannel.open();
+    ServerSocketChannel tcp = platform.sockets().openServerSocketChannel();
     tcp.bind(new InetSocketAddress(place.bind(), 0), Math.max(128, member.size()));
-    doors.add(Door.open(tcp, token, this::welcome));
+    doors.add(Acceptor.open(tcp, token, platform, this::welcome));
     InetSocketAddress bound = (InetSocketAddress) tcp.getLocalAddress();
     InetAddress address =
         bound.getAddress().isAnyLocalAddress()
             ? member.localAddress().getAddress()
             : bound.getAddress();
     socket = PrivateFolder.ofUser().resolve("s" + UUID.randomUUID().toString().substring(0, 18));
-    ServerSocketChannel unix = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+    ServerSocketChannel unix =
+        platform.sockets().openServerSocketChannel(StandardProtocolFamily.UNIX);
     unix.bind(UnixDomainSocketAddress.of(socket), Math.max(128, member.size()));
-    doors.add(Door.open(unix, token, this::welcome));
+    doors.add(Acceptor.open(unix, token, platform, this::welcome));
     String host = place.host() == null ? Hosts.identity() : place.host();
     return Roster.Entry.here(host, address.getHostAddress(), bound.getPort(), socket.toString());
   }
@@ -171,10 +182,11 @@ public final class Connector implements AutoCloseable {
 
   // ---- connecting ----
 
-  private Link link(int other, Roster roster, Topology hosts, Foundation.Laid laid) {
+  private PeerLink link(
+      int other, Roster roster, Topology hosts, SharedMemorySetup.Created created) {
     boolean sameHost = hosts.islandOf(other) == hosts.islandOf(rank);
-    if (sameHost && laid.shares()[rank]) {
-      return laid.region().link(hosts.localRank(other));
+    if (sameHost && created.shares()[rank]) {
+      return created.region().link(hosts.localRank(other));
     }
     try {
       SocketChannel channel = other > rank ? awaitCall(other) : call(other, roster, sameHost);
@@ -191,10 +203,10 @@ public final class Connector implements AutoCloseable {
   }
 
   private SocketChannel awaitCall(int other) {
-    long end = System.nanoTime() + terms.join().toNanos();
-    while (System.nanoTime() < end) {
+    long end = timers.now() + terms.join().toNanos();
+    while (timers.now() - end < 0) {
       try {
-        SocketChannel channel = calls.get(other).get(100, TimeUnit.MILLISECONDS);
+        SocketChannel channel = timers.get(calls.get(other), LOOK_NANOS);
         calls.remove(other);
         return channel;
       } catch (TimeoutException e) {
@@ -236,10 +248,10 @@ public final class Connector implements AutoCloseable {
       address = new InetSocketAddress(ip, to.port());
     }
     Handshake.Hello hello = new Handshake.Hello(Handshake.Purpose.DATA, rank, member.size());
-    long end = System.nanoTime() + terms.join().toNanos();
+    long end = timers.now() + terms.join().toNanos();
     SocketChannel channel = open(address);
     try {
-      Handshake.call(channel, token, hello, end);
+      Handshake.call(channel, token, hello, platform, end);
       return channel;
     } catch (IOException | RuntimeException e) {
       channel.close();
@@ -248,11 +260,16 @@ public final class Connector implements AutoCloseable {
   }
 
   private SocketChannel open(SocketAddress address) throws IOException {
-    if (address instanceof UnixDomainSocketAddress) {
-      return SocketChannel.open(address);
-    }
-    SocketChannel channel = SocketChannel.open();
+    boolean unix = address instanceof UnixDomainSocketAddress;
+    SocketChannel channel =
+        unix
+            ? platform.sockets().openSocketChannel(StandardProtocolFamily.UNIX)
+            : platform.sockets().openSocketChannel();
     try {
+      if (unix) {
+        channel.connect(address);
+        return channel;
+      }
       channel.socket().connect(address, (int) terms.join().toMillis());
       return channel;
     } catch (IOException e) {
@@ -264,7 +281,7 @@ public final class Connector implements AutoCloseable {
   /** Closes the doors: nobody is expected any more, and who comes late is turned away. */
   @Override
   public void close() throws IOException {
-    doors.forEach(Door::close);
+    doors.forEach(Acceptor::close);
     calls.values().forEach(c -> c.thenAccept(Connector::drop));
     if (socket != null) {
       Files.deleteIfExists(socket);

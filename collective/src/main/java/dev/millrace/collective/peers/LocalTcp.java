@@ -47,7 +47,7 @@ public final class LocalTcp {
     }
   }
 
-  /** Likewise for a connection whose file number is known. */
+  /** Tunes a connection by its file descriptor. */
   public static void tune(int file, InetSocketAddress remote) {
     try {
       if (staysHere(remote)) {

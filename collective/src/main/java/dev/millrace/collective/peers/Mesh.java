@@ -1,5 +1,7 @@
 package dev.millrace.collective.peers;
 
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
 import dev.millrace.collective.member.Liveness;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -8,37 +10,45 @@ import java.nio.channels.Selector;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /** Peers each reached over a link of its own. */
-final class Mesh implements Peers {
+final class Mesh implements RankPeers {
   /** Longest sleep while waiting on memory, which nobody can wake us from. */
   private static final long NAP_NANOS = 50_000;
 
   private final int rank;
   private final Topology topology;
-  private final Link[] links;
+  private final PeerLink[] links;
   private final List<StreamLink> streams = new ArrayList<>();
-  private final Island island;
+  private final HostGroup island;
   private final Liveness liveness;
-  private final Idling idling;
+  private final IdleStrategy idling;
+  private final Timers timers;
   private final Selector selector;
 
   /** {@code links[r]} leads to rank {@code r}; the entry of this rank is null. */
-  Mesh(int rank, Topology topology, Link[] links, Island island, Liveness liveness, Idling idling) {
+  Mesh(
+      int rank,
+      Topology topology,
+      PeerLink[] links,
+      HostGroup island,
+      Liveness liveness,
+      IdleStrategy idling,
+      Platform platform) {
+    this.timers = platform.timers();
     this.rank = rank;
     this.topology = topology;
     this.links = links;
     this.island = island;
     this.liveness = liveness;
     this.idling = idling;
-    for (Link link : links) {
+    for (PeerLink link : links) {
       if (link instanceof StreamLink s) {
         streams.add(s);
       }
     }
     try {
-      selector = streams.isEmpty() ? null : Selector.open();
+      selector = streams.isEmpty() ? null : platform.sockets().openSelector();
       for (StreamLink s : streams) {
         s.register(selector);
       }
@@ -50,6 +60,11 @@ final class Mesh implements Peers {
   @Override
   public int rank() {
     return rank;
+  }
+
+  @Override
+  public Timers timers() {
+    return timers;
   }
 
   @Override
@@ -95,14 +110,14 @@ final class Mesh implements Peers {
       onStream |= s.expressInterest();
     }
     if (!onStream) {
-      LockSupport.parkNanos(Math.min(nanos, NAP_NANOS));
+      timers.park(this, Math.min(nanos, NAP_NANOS));
       return;
     }
     try {
       if (streams.size() < links.length - 1) {
         // Bytes may also come through memory, of which the selector knows nothing.
         if (selector.selectNow() == 0) {
-          LockSupport.parkNanos(Math.min(nanos, NAP_NANOS));
+          timers.park(this, Math.min(nanos, NAP_NANOS));
         }
       } else {
         selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
@@ -114,7 +129,7 @@ final class Mesh implements Peers {
   }
 
   @Override
-  public Island island() {
+  public HostGroup island() {
     return island;
   }
 
@@ -129,7 +144,7 @@ final class Mesh implements Peers {
   }
 
   @Override
-  public Idling idling() {
+  public IdleStrategy idling() {
     return idling;
   }
 
@@ -140,7 +155,7 @@ final class Mesh implements Peers {
 
   @Override
   public void close() {
-    for (Link link : links) {
+    for (PeerLink link : links) {
       if (link != null) {
         link.close();
       }

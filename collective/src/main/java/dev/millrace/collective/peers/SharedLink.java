@@ -9,7 +9,7 @@ import java.lang.invoke.VarHandle;
  * reader: a line with the count of bytes ever written, which only the writer changes, a line with
  * the count ever read, which only the reader changes, then the bytes.
  */
-final class SharedLink implements Link {
+final class SharedLink implements PeerLink {
   /** The counters' distance: two cache lines, since processors fetch them in pairs. */
   private static final long LINE = 128;
 

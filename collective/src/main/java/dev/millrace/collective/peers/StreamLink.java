@@ -14,7 +14,7 @@ import java.nio.channels.SocketChannel;
  * A link over a connected socket, TCP or Unix domain, in non-blocking mode. The kernel sizes the
  * socket buffers: fixing them was measured to cost up to half the bandwidth.
  */
-final class StreamLink implements Link {
+final class StreamLink implements PeerLink {
   /** Bytes moved by one system call at most; more gains nothing and delays the other direction. */
   private static final long CALL_BYTES = 1 << 20;
 

@@ -1,5 +1,6 @@
 package dev.millrace.collective.peers;
 
+import dev.millrace.base.Timers;
 import dev.millrace.collective.member.Liveness;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
@@ -8,14 +9,14 @@ import java.util.Arrays;
  * Some of the ranks, renumbered from 0, over the streams they have already. Works because all
  * operations of a job, on whatever ranks, happen in one order.
  */
-final class Subset implements Peers {
-  private final Peers all;
+final class Subset implements RankPeers {
+  private final RankPeers all;
   private final int[] ranks;
   private final int rank;
   private final Topology topology;
-  private final Island island;
+  private final HostGroup island;
 
-  Subset(Peers all, int[] ranks) {
+  Subset(RankPeers all, int[] ranks) {
     this.all = all;
     this.ranks = ranks.clone();
     this.rank = Arrays.binarySearch(ranks, all.rank());
@@ -23,7 +24,7 @@ final class Subset implements Peers {
     this.island = islandOf();
   }
 
-  private Island islandOf() {
+  private HostGroup islandOf() {
     if (all.island() == null || topology.localSize(rank) == 1) {
       return null;
     }
@@ -38,6 +39,11 @@ final class Subset implements Peers {
   @Override
   public int rank() {
     return rank;
+  }
+
+  @Override
+  public Timers timers() {
+    return all.timers();
   }
 
   @Override
@@ -66,7 +72,7 @@ final class Subset implements Peers {
   }
 
   @Override
-  public Island island() {
+  public HostGroup island() {
     return island;
   }
 
@@ -81,7 +87,7 @@ final class Subset implements Peers {
   }
 
   @Override
-  public Idling idling() {
+  public IdleStrategy idling() {
     return all.idling();
   }
 

@@ -2,7 +2,7 @@ package dev.millrace.collective.algorithm;
 
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.peers.ThreadPeers;
 import dev.millrace.collective.peers.Topology;
 import dev.millrace.collective.reduce.ReduceOp;
@@ -11,6 +11,7 @@ import dev.millrace.collective.testing.Ranks;
 import dev.millrace.collective.testing.Scalars;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -77,7 +78,7 @@ class AllReduceTest {
   @Test
   void twoRanksExchangeVectorsOfAnyLength() {
     check(Topology.apart(2), Algorithms.EXCHANGE);
-    int block = (int) Exchange.BLOCK_BYTES;
+    int block = (int) PairExchange.BLOCK_BYTES;
     List<Case> cases = new ArrayList<>();
     for (int bytes : new int[] {block / 2, block, 2 * block}) {
       for (int off = -1; off <= 1; off++) {
@@ -105,9 +106,9 @@ class AllReduceTest {
   }
 
   /** Peers whose streams take and give any number of bytes at a time. */
-  private static List<Peers> broken(Topology topology) {
+  private static List<RankPeers> broken(Topology topology) {
     return ThreadPeers.of(topology, 0).stream()
-        .<Peers>map(p -> new FaultyPeers(p, new Random(SEED + p.rank())))
+        .<RankPeers>map(p -> new FaultyPeers(p, new Random(SEED + p.rank())))
         .toList();
   }
 
@@ -154,7 +155,7 @@ class AllReduceTest {
   }
 
   private static void check(
-      List<Peers> peers,
+      List<RankPeers> peers,
       Topology topology,
       Algorithms algorithms,
       List<Case> cases,
@@ -177,26 +178,26 @@ class AllReduceTest {
             for (int i = 0; i < cases.size(); i++) {
               Case c = cases.get(i);
               Tensor mine = place(p, inputs.get(i)[rank], (c.windowed >> rank & 1) == 1);
-              long[] bounds = Split.bounds(mine.byteSize(), all.parts());
+              long[] bounds = VectorParts.bounds(mine.byteSize(), all.parts());
               all.allReduce(mine.data(), bounds, c.dtype, c.op);
               String difference = Scalars.difference(expected.get(i), mine);
               assertNull(
                   difference,
                   () -> "rank " + rank + " " + c + " -Dmillrace.seed=" + SEED + ": " + difference);
-              mine.release();
+              Refs.release(mine);
             }
           }
         });
   }
 
   /** A counted copy, in the rank's window if asked for and possible. */
-  private static Tensor place(Peers peers, Tensor t, boolean inWindow) {
+  private static Tensor place(RankPeers peers, Tensor t, boolean inWindow) {
     Buffer buffer =
         inWindow && peers.island() != null ? peers.island().allocate(t.byteSize()) : null;
     if (buffer == null) {
-      return t.copyCounted();
+      return Refs.copy(t);
     }
-    Tensor copy = Tensor.ofBuffer(t.dtype(), t.shape(), buffer);
+    Tensor copy = Refs.ofBuffer(t.dtype(), t.shape(), buffer);
     MemorySegment.copy(t.data(), 0, copy.data(), 0, t.byteSize());
     return copy;
   }
@@ -206,8 +207,8 @@ class AllReduceTest {
     Tensor out = Tensor.allocate(c.dtype, Shape.of(c.elements));
     long size = c.dtype.bytes();
     for (int part = 0; part < topology.islands(); part++) {
-      long from = Split.bound(out.byteSize(), topology.islands(), part) / size;
-      long to = Split.bound(out.byteSize(), topology.islands(), part + 1) / size;
+      long from = VectorParts.bound(out.byteSize(), topology.islands(), part) / size;
+      long to = VectorParts.bound(out.byteSize(), topology.islands(), part + 1) / size;
       int[] order = topology.order(part);
       for (int i = (int) from; i < to; i++) {
         MemorySegment.copy(vectors[order[0]].data(), i * size, out.data(), i * size, size);
@@ -233,8 +234,8 @@ class AllReduceTest {
   private static Tensor plainSum(Topology topology, Tensor[] vectors) {
     float[] sum = new float[LARGE];
     for (int part = 0; part < topology.islands(); part++) {
-      int from = (int) Split.bound(4L * LARGE, topology.islands(), part) / 4;
-      int to = (int) Split.bound(4L * LARGE, topology.islands(), part + 1) / 4;
+      int from = (int) VectorParts.bound(4L * LARGE, topology.islands(), part) / 4;
+      int to = (int) VectorParts.bound(4L * LARGE, topology.islands(), part + 1) / 4;
       boolean first = true;
       for (int rank : topology.order(part)) {
         float[] v = vectors[rank].toFloats();

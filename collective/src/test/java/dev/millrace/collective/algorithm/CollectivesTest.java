@@ -7,13 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.peers.ThreadPeers;
 import dev.millrace.collective.peers.Topology;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.collective.testing.Ranks;
 import dev.millrace.collective.testing.Scalars;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -31,7 +32,7 @@ class CollectivesTest {
     void run(int rank, Collectives all) throws Exception;
   }
 
-  private static void run(List<Peers> peers, Body body) {
+  private static void run(List<RankPeers> peers, Body body) {
     Ranks.run(
         peers,
         (rank, p) -> {
@@ -41,7 +42,7 @@ class CollectivesTest {
         });
   }
 
-  private static List<Peers> onTwoHosts(int ranks) {
+  private static List<RankPeers> onTwoHosts(int ranks) {
     return ThreadPeers.of(
         Topology.of(
             java.util.stream.IntStream.range(0, ranks).mapToObj(r -> r < (ranks + 1) / 2).toList()),
@@ -129,9 +130,9 @@ class CollectivesTest {
     run(
         onTwoHosts(ranks),
         (rank, all) -> {
-          Tensor mine = inputs[rank].copyCounted();
+          Tensor mine = Refs.copy(inputs[rank]);
           all.reduceScatter(mine.data(), bounds, DType.FLOAT, ReduceOp.SUM);
-          Tensor expected = inputs[(rank + 1) % ranks].copyCounted();
+          Tensor expected = Refs.copy(inputs[(rank + 1) % ranks]);
           for (int i = (int) bounds[rank] / 4; i < bounds[rank + 1] / 4; i++) {
             for (int k = 2; k <= ranks; k++) {
               Scalars.pair(ReduceOp.SUM, expected, inputs[(rank + k) % ranks], i);
@@ -144,7 +145,7 @@ class CollectivesTest {
   @ParameterizedTest
   @ValueSource(ints = {2, 3, 8})
   void nobodyLeavesABarrierBeforeAllHaveCome(int ranks) {
-    for (List<Peers> peers :
+    for (List<RankPeers> peers :
         List.of(ThreadPeers.apart(ranks), ThreadPeers.together(ranks, 0), onTwoHosts(ranks))) {
       AtomicInteger arrived = new AtomicInteger();
       run(
@@ -174,7 +175,7 @@ class CollectivesTest {
 
   @Test
   void subsetsAndTheWholeTakeTurnsOnTheSameLinks() {
-    for (List<Peers> peers : List.of(ThreadPeers.together(4, 1 << 20), onTwoHosts(4))) {
+    for (List<RankPeers> peers : List.of(ThreadPeers.together(4, 1 << 20), onTwoHosts(4))) {
       Ranks.run(
           peers,
           (rank, p) -> {
@@ -196,16 +197,17 @@ class CollectivesTest {
   }
 
   private static double sumOfOnes(Collectives all, int n) {
-    Tensor t = Tensor.allocateCounted(DType.FLOAT, Shape.of(n + 1));
+    Tensor t = Refs.allocate(DType.FLOAT, Shape.of(n + 1));
     for (int i = 0; i <= n; i++) {
       t.setDouble(i, 1);
     }
-    all.allReduce(t.data(), Split.bounds(t.byteSize(), all.parts()), DType.FLOAT, ReduceOp.SUM);
+    all.allReduce(
+        t.data(), VectorParts.bounds(t.byteSize(), all.parts()), DType.FLOAT, ReduceOp.SUM);
     for (int i = 1; i <= n; i++) {
       assertEquals(t.doubleAt(0), t.doubleAt(i));
     }
     double sum = t.doubleAt(0);
-    t.release();
+    Refs.release(t);
     return sum;
   }
 
@@ -218,7 +220,7 @@ class CollectivesTest {
     mismatch(onTwoHosts(4), Algorithms.RING);
   }
 
-  private static void mismatch(List<Peers> peers, Algorithms algorithms) {
+  private static void mismatch(List<RankPeers> peers, Algorithms algorithms) {
     List<Throwable> outcomes =
         Ranks.outcomes(
             peers,
@@ -226,7 +228,8 @@ class CollectivesTest {
               Collectives all = new Collectives(p, Duration.ofSeconds(20), algorithms);
               int n = rank == 2 ? 2000 : 3000;
               Tensor t = Tensor.allocate(DType.FLOAT, Shape.of(n));
-              all.allReduce(t.data(), Split.bounds(4L * n, all.parts()), DType.FLOAT, ReduceOp.SUM);
+              all.allReduce(
+                  t.data(), VectorParts.bounds(4L * n, all.parts()), DType.FLOAT, ReduceOp.SUM);
               all.barrier();
             });
     for (Throwable t : outcomes) {

@@ -6,10 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.collective.member.Rendezvous;
+import dev.millrace.base.Platform;
+import dev.millrace.collective.member.JobEntry;
 import dev.millrace.collective.member.Service;
 import dev.millrace.collective.peers.Connector;
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.peers.ThreadPeers;
 import dev.millrace.collective.peers.Topology;
 import dev.millrace.collective.peers.Transport;
@@ -49,18 +50,19 @@ class FaultTest {
     return topology.size() / 2;
   }
 
-  private static List<Peers> withFault(Topology topology, FaultyPeers.Kind kind, long afterBytes) {
-    List<Peers> peers = new ArrayList<>(ThreadPeers.of(topology, 0));
+  private static List<RankPeers> withFault(
+      Topology topology, FaultyPeers.Kind kind, long afterBytes) {
+    List<RankPeers> peers = new ArrayList<>(ThreadPeers.of(topology, 0));
     int victim = victim(topology);
     peers.set(victim, new FaultyPeers(peers.get(victim), kind, afterBytes));
     return peers;
   }
 
-  private static void allReduce(Peers p, Algorithms algorithms, Duration timeout) {
+  private static void allReduce(RankPeers p, Algorithms algorithms, Duration timeout) {
     try (Collectives all = new Collectives(p, timeout, algorithms);
         Tensor t = Tensor.allocate(DType.FLOAT, Shape.of(ELEMENTS))) {
       t.data().fill((byte) 0);
-      long[] bounds = Split.bounds(t.byteSize(), all.parts());
+      long[] bounds = VectorParts.bounds(t.byteSize(), all.parts());
       all.allReduce(t.data(), bounds, DType.FLOAT, ReduceOp.SUM);
       if (p instanceof FaultyPeers victim) {
         MOVED.set(victim.moved());
@@ -71,7 +73,7 @@ class FaultTest {
 
   /** Bytes the victim moves in an all-reduce when nothing goes wrong. */
   private static long bytesMoved(Topology topology, Algorithms algorithms) {
-    List<Peers> peers = withFault(topology, FaultyPeers.Kind.DEATH, Long.MAX_VALUE);
+    List<RankPeers> peers = withFault(topology, FaultyPeers.Kind.DEATH, Long.MAX_VALUE);
     Ranks.run(peers, (rank, p) -> allReduce(p, algorithms, Duration.ofSeconds(20)));
     return MOVED.get();
   }
@@ -87,7 +89,7 @@ class FaultTest {
 
   private static void deaths(Topology topology, Algorithms algorithms) {
     for (long after : momentsOfDeath(bytesMoved(topology, algorithms))) {
-      List<Peers> peers = withFault(topology, FaultyPeers.Kind.DEATH, after);
+      List<RankPeers> peers = withFault(topology, FaultyPeers.Kind.DEATH, after);
       long start = System.nanoTime();
       List<Throwable> outcomes =
           Ranks.outcomes(peers, (rank, p) -> allReduce(p, algorithms, Duration.ofSeconds(20)));
@@ -108,11 +110,11 @@ class FaultTest {
       moments.add(total * i / 12);
     }
     // Of a relay's blocks, which are longer, each ends with one of these.
-    assertEquals(0, Relay.BLOCK_BYTES % Exchange.BLOCK_BYTES);
+    assertEquals(0, RingPipeline.BLOCK_BYTES % PairExchange.BLOCK_BYTES);
     for (long off = -1; off <= 1; off++) {
       moments.add(Math.min(total, Envelope.BYTES + off));
       moments.add(Math.min(total, 2 * Envelope.BYTES + off));
-      for (long end = Exchange.BLOCK_BYTES; end < total; end += Exchange.BLOCK_BYTES) {
+      for (long end = PairExchange.BLOCK_BYTES; end < total; end += PairExchange.BLOCK_BYTES) {
         moments.add(end + off);
       }
     }
@@ -150,13 +152,20 @@ class FaultTest {
           Ranks.outcomes(
               Jobs.settings(topology.size(), transport),
               (rank, s) -> {
-                try (Rendezvous job = Rendezvous.enter(s.place(), s.terms(), Service::none)) {
+                try (JobEntry job =
+                    JobEntry.enter(s.place(), s.terms(), Platform.system(), Service::none)) {
                   job.awaitAll();
-                  try (Peers p =
+                  try (RankPeers p =
                       Connector.connect(
-                              job.member(), job.token(), s.place(), transport, s.terms(), false)
+                              job.member(),
+                              job.token(),
+                              s.place(),
+                              transport,
+                              s.terms(),
+                              Platform.system(),
+                              false)
                           .peers()) {
-                    Peers own =
+                    RankPeers own =
                         rank == victim ? new FaultyPeers(p, FaultyPeers.Kind.DEATH, after) : p;
                     allReduce(own, algorithms, Duration.ofSeconds(20));
                   }
@@ -179,13 +188,13 @@ class FaultTest {
 
   private static List<Runnable> standstills(Topology topology, Algorithms algorithms) {
     long total = bytesMoved(topology, algorithms);
-    return Stream.of(total / 3, Exchange.BLOCK_BYTES, 2 * total / 3, total - 1)
+    return Stream.of(total / 3, PairExchange.BLOCK_BYTES, 2 * total / 3, total - 1)
         .<Runnable>map(after -> () -> standstill(topology, algorithms, after))
         .toList();
   }
 
   private static void standstill(Topology topology, Algorithms algorithms, long after) {
-    List<Peers> peers = withFault(topology, FaultyPeers.Kind.STANDSTILL, after);
+    List<RankPeers> peers = withFault(topology, FaultyPeers.Kind.STANDSTILL, after);
     List<Throwable> outcomes =
         Ranks.outcomes(
             peers,

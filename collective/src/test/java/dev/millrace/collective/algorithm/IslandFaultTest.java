@@ -6,12 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.collective.member.JobEntry;
 import dev.millrace.collective.member.Member;
-import dev.millrace.collective.member.Place;
-import dev.millrace.collective.member.Rendezvous;
+import dev.millrace.collective.member.RankConfig;
 import dev.millrace.collective.member.Service;
 import dev.millrace.collective.peers.Connector;
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.peers.ThreadPeers;
 import dev.millrace.collective.peers.Topology;
 import dev.millrace.collective.peers.Transport;
@@ -35,7 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A rank that dies, stops or leaves in the midst of a reduction in shared memory, before it comes
- * to any meeting or when it has told only some that it has, is named by all the others.
+ * to any barrier or when it has told only some that it has, is named by all the others.
  */
 class IslandFaultTest {
   private static final Duration PATIENT = Duration.ofSeconds(20);
@@ -53,7 +54,7 @@ class IslandFaultTest {
 
   /** What is reduced, which decides the way it takes. */
   enum Vectors {
-    /** In one meeting. */
+    /** In one barrier. */
     SMALL(4_000),
     /** In chunks or slabs, through the stages. */
     STAGED(1_200_000),
@@ -68,7 +69,7 @@ class IslandFaultTest {
       this.bytes = bytes;
     }
 
-    private Buffer allocate(Peers p) {
+    private Buffer allocate(RankPeers p) {
       boolean shared = this == IN_WINDOWS || this == MIXED && p.rank() % 2 == 0;
       return shared && p.island() != null
           ? p.island().allocate(bytes)
@@ -76,11 +77,11 @@ class IslandFaultTest {
     }
 
     /** Reduces them; {@code reduced} is called before the barrier that follows. */
-    private void allReduce(Peers p, Duration timeout, Runnable reduced) {
+    private void allReduce(RankPeers p, Duration timeout, Runnable reduced) {
       Buffer buffer = allocate(p);
       try (Collectives all = new Collectives(p, timeout, Algorithms.RING)) {
         MemorySegment data = buffer.memory().asSlice(0, bytes).fill((byte) 0);
-        all.allReduce(data, Split.bounds(bytes, all.parts()), DType.FLOAT, ReduceOp.SUM);
+        all.allReduce(data, VectorParts.bounds(bytes, all.parts()), DType.FLOAT, ReduceOp.SUM);
         reduced.run();
         all.barrier();
       } finally {
@@ -91,7 +92,7 @@ class IslandFaultTest {
     /** How often a rank tells another that it has come, when nothing goes wrong. */
     private long told(Topology topology, int rank) {
       AtomicLong told = new AtomicLong();
-      List<Peers> peers = withFault(topology, rank, Long.MAX_VALUE, p -> {});
+      List<RankPeers> peers = withFault(topology, rank, Long.MAX_VALUE, p -> {});
       FaultyPeers watched = (FaultyPeers) peers.get(rank);
       Ranks.run(
           peers,
@@ -101,10 +102,10 @@ class IslandFaultTest {
     }
   }
 
-  private static List<Peers> withFault(
-      Topology topology, int victim, long after, Consumer<Peers> fault) {
-    List<Peers> peers = new ArrayList<>(ThreadPeers.of(topology, 2 << 20));
-    Peers own = peers.get(victim);
+  private static List<RankPeers> withFault(
+      Topology topology, int victim, long after, Consumer<RankPeers> fault) {
+    List<RankPeers> peers = new ArrayList<>(ThreadPeers.of(topology, 2 << 20));
+    RankPeers own = peers.get(victim);
     peers.set(victim, FaultyPeers.amongMembers(own, after, () -> fault.accept(own)));
     return peers;
   }
@@ -124,7 +125,7 @@ class IslandFaultTest {
   }
 
   private static void death(Vectors vectors, Topology topology, int victim, long after) {
-    List<Peers> peers = withFault(topology, victim, after, IslandFaultTest::die);
+    List<RankPeers> peers = withFault(topology, victim, after, IslandFaultTest::die);
     long start = System.nanoTime();
     List<Throwable> outcomes =
         Ranks.outcomes(peers, (rank, p) -> vectors.allReduce(p, PATIENT, () -> {}));
@@ -136,7 +137,7 @@ class IslandFaultTest {
     assertTrue(took < NOTICE.toNanos(), () -> when + ": " + took / 1e9 + " s");
   }
 
-  private static void die(Peers p) {
+  private static void die(RankPeers p) {
     throw p.liveness().fail(new MillraceException(Code.UNAVAILABLE, "Rank " + p.rank() + " died."));
   }
 
@@ -148,7 +149,7 @@ class IslandFaultTest {
 
   /** A case of those that take their time and so are tried together. */
   private record Case(Vectors vectors, Topology topology, int victim, long after) {
-    /** Before the first meeting, in the midst of one, and when only the last rank is not told. */
+    /** Before the first barrier, in the midst of one, and when only the last rank is not told. */
     static List<Case> of(Vectors vectors, Topology topology) {
       int victim = topology.size() / 2;
       long told = vectors.told(topology, victim);
@@ -186,13 +187,13 @@ class IslandFaultTest {
   }
 
   private static List<Throwable> standstill(Case c) {
-    List<Peers> peers = withFault(c.topology, c.victim, c.after, IslandFaultTest::standStill);
+    List<RankPeers> peers = withFault(c.topology, c.victim, c.after, IslandFaultTest::standStill);
     return Ranks.outcomes(
         peers, (rank, p) -> c.vectors.allReduce(p, Duration.ofSeconds(3), () -> {}));
   }
 
   /** Lives, but does nothing until the others have given up. */
-  private static void standStill(Peers p) {
+  private static void standStill(RankPeers p) {
     while (p.liveness().failure() == null) {
       p.park(1_000_000);
     }
@@ -231,13 +232,20 @@ class IslandFaultTest {
     return Ranks.outcomes(
         Jobs.settings(c.topology.size(), Transport.SHARED_MEMORY),
         (rank, s) -> {
-          Place place = s.place().onHost("host " + c.topology.islandOf(rank));
-          try (Rendezvous job = Rendezvous.enter(place, s.terms(), Service::none)) {
+          RankConfig place = s.place().onHost("host " + c.topology.islandOf(rank));
+          try (JobEntry job = JobEntry.enter(place, s.terms(), Platform.system(), Service::none)) {
             job.awaitAll();
-            try (Peers p =
-                Connector.connect(job.member(), job.token(), place, s.transport(), s.terms(), false)
+            try (RankPeers p =
+                Connector.connect(
+                        job.member(),
+                        job.token(),
+                        place,
+                        s.transport(),
+                        s.terms(),
+                        Platform.system(),
+                        false)
                     .peers()) {
-              Peers own =
+              RankPeers own =
                   rank == c.victim
                       ? FaultyPeers.amongMembers(p, c.after, () -> end(job.member(), fault))
                       : p;

@@ -5,8 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.Platform;
 import dev.millrace.collective.Settings;
-import dev.millrace.collective.member.Rendezvous;
+import dev.millrace.collective.member.JobEntry;
 import dev.millrace.collective.member.Service;
 import dev.millrace.collective.testing.Jobs;
 import dev.millrace.collective.testing.Ranks;
@@ -18,7 +19,7 @@ import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What {@link Peers} promises, asked of every implementation. */
+/** What {@link RankPeers} promises, asked of every implementation. */
 class PeersContractTest {
   private static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
   private static final int SIZE = 3;
@@ -31,7 +32,7 @@ class PeersContractTest {
   }
 
   /** Runs {@code body} on all ranks of a job of three whose peers are of this kind. */
-  private static void run(Kind kind, Ranks.Body<Peers> body) {
+  private static void run(Kind kind, Ranks.Body<RankPeers> body) {
     if (kind == Kind.THREADS) {
       Ranks.run(ThreadPeers.together(SIZE, 1 << 20), body);
       return;
@@ -39,9 +40,10 @@ class PeersContractTest {
     Ranks.run(
         Jobs.settings(SIZE, Transport.valueOf(kind.name())),
         (rank, s) -> {
-          try (Rendezvous job = Rendezvous.enter(s.place(), s.terms(), Service::none)) {
+          try (JobEntry job =
+              JobEntry.enter(s.place(), s.terms(), Platform.system(), Service::none)) {
             job.awaitAll();
-            Peers peers = connect(job, s);
+            RankPeers peers = connect(job, s);
             body.run(rank, peers);
             // Nobody closes before all are done.
             job.member().exchange("done", new byte[0]);
@@ -50,8 +52,15 @@ class PeersContractTest {
         });
   }
 
-  private static Peers connect(Rendezvous job, Settings s) {
-    return Connector.connect(job.member(), job.token(), s.place(), s.transport(), s.terms(), false)
+  private static RankPeers connect(JobEntry job, Settings s) {
+    return Connector.connect(
+            job.member(),
+            job.token(),
+            s.place(),
+            s.transport(),
+            s.terms(),
+            Platform.system(),
+            false)
         .peers();
   }
 
@@ -60,7 +69,7 @@ class PeersContractTest {
     return b.memory().asSlice(0, bytes);
   }
 
-  private static void pauseUnless(boolean moved, Peers peers) {
+  private static void pauseUnless(boolean moved, RankPeers peers) {
     if (!moved) {
       peers.park(1_000_000);
     }
@@ -108,7 +117,7 @@ class PeersContractTest {
   }
 
   /** As a whole, or as a head of so many bytes and what follows it. */
-  private static long send(Peers peers, int to, MemorySegment data, int head) {
+  private static long send(RankPeers peers, int to, MemorySegment data, int head) {
     return head <= 0 || head >= data.byteSize()
         ? peers.send(to, data, 0, data.byteSize())
         : peers.send(to, data.asSlice(0, head), data.asSlice(head));
@@ -155,7 +164,7 @@ class PeersContractTest {
         });
   }
 
-  private static void sendAll(Peers peers, int to, MemorySegment data) {
+  private static void sendAll(RankPeers peers, int to, MemorySegment data) {
     for (long at = 0; at < data.byteSize(); ) {
       long n = peers.send(to, data, at, data.byteSize() - at);
       at += n;
@@ -163,7 +172,7 @@ class PeersContractTest {
     }
   }
 
-  private static void receiveAll(Peers peers, int from, MemorySegment data) {
+  private static void receiveAll(RankPeers peers, int from, MemorySegment data) {
     for (long at = 0; at < data.byteSize(); ) {
       long n = peers.receive(from, data, at, data.byteSize() - at);
       at += n;

@@ -2,10 +2,11 @@ package dev.millrace.collective.testing;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.collective.member.Liveness;
-import dev.millrace.collective.peers.Idling;
-import dev.millrace.collective.peers.Island;
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.HostGroup;
+import dev.millrace.collective.peers.IdleStrategy;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.peers.Topology;
 import java.lang.foreign.MemorySegment;
 import java.util.Random;
@@ -14,7 +15,7 @@ import java.util.Random;
  * Peers of a rank to which something happens after it has moved so many bytes or come so far in
  * shared memory, or whose streams break anywhere.
  */
-public final class FaultyPeers implements Peers {
+public final class FaultyPeers implements RankPeers {
   /** What happens. */
   public enum Kind {
     /** The rank is gone; the job learns of it as it would from a closed connection. */
@@ -23,37 +24,37 @@ public final class FaultyPeers implements Peers {
     STANDSTILL
   }
 
-  private final Peers peers;
+  private final RankPeers peers;
   private final Kind kind;
   private final long afterBytes;
 
   /** Cuts what may move at once; null leaves it whole. */
   private final Random cuts;
 
-  private final Island island;
+  private final HostGroup island;
   private long moved;
   private long told;
 
-  public FaultyPeers(Peers peers, Kind kind, long afterBytes) {
+  public FaultyPeers(RankPeers peers, Kind kind, long afterBytes) {
     this(peers, kind, afterBytes, null, Long.MAX_VALUE, () -> {});
   }
 
   /** Nothing happens but that streams break after any number of bytes. */
-  public FaultyPeers(Peers peers, Random cuts) {
+  public FaultyPeers(RankPeers peers, Random cuts) {
     this(peers, Kind.DEATH, Long.MAX_VALUE, cuts, Long.MAX_VALUE, () -> {});
   }
 
   /**
    * {@code fault} is run when this rank has told others so many times that it has come to a meeting
-   * in shared memory, and is about to tell one again: in the midst of a meeting, or before one,
+   * in shared memory, and is about to tell one again: in the midst of a barrier, or before one,
    * with its share of the work done. What it throws ends the rank.
    */
-  public static FaultyPeers amongMembers(Peers peers, long afterTold, Runnable fault) {
+  public static FaultyPeers amongMembers(RankPeers peers, long afterTold, Runnable fault) {
     return new FaultyPeers(peers, Kind.DEATH, Long.MAX_VALUE, null, afterTold, fault);
   }
 
   private FaultyPeers(
-      Peers peers, Kind kind, long afterBytes, Random cuts, long afterTold, Runnable fault) {
+      RankPeers peers, Kind kind, long afterBytes, Random cuts, long afterTold, Runnable fault) {
     this.peers = peers;
     this.kind = kind;
     this.afterBytes = afterBytes;
@@ -62,11 +63,11 @@ public final class FaultyPeers implements Peers {
         peers.island() == null ? null : new FaultyIsland(peers.island(), afterTold, fault);
   }
 
-  private final class FaultyIsland extends Island {
+  private final class FaultyIsland extends HostGroup {
     private final long afterTold;
     private final Runnable fault;
 
-    FaultyIsland(Island island, long afterTold, Runnable fault) {
+    FaultyIsland(HostGroup island, long afterTold, Runnable fault) {
       super(island);
       this.afterTold = afterTold;
       this.fault = fault;
@@ -82,7 +83,7 @@ public final class FaultyPeers implements Peers {
     }
   }
 
-  /** How often this rank has told another that it has come to a meeting. */
+  /** How often this rank has told another that it has come to a barrier. */
   public long told() {
     return told;
   }
@@ -128,6 +129,11 @@ public final class FaultyPeers implements Peers {
   }
 
   @Override
+  public Timers timers() {
+    return peers.timers();
+  }
+
+  @Override
   public Topology topology() {
     return peers.topology();
   }
@@ -138,7 +144,7 @@ public final class FaultyPeers implements Peers {
   }
 
   @Override
-  public Island island() {
+  public HostGroup island() {
     return island;
   }
 
@@ -153,7 +159,7 @@ public final class FaultyPeers implements Peers {
   }
 
   @Override
-  public Idling idling() {
+  public IdleStrategy idling() {
     return peers.idling();
   }
 

@@ -1,15 +1,16 @@
 package dev.millrace.collective.testing;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.Settings;
 import dev.millrace.collective.algorithm.Algorithms;
 import dev.millrace.collective.algorithm.Collectives;
-import dev.millrace.collective.algorithm.Split;
-import dev.millrace.collective.member.Rendezvous;
+import dev.millrace.collective.algorithm.VectorParts;
+import dev.millrace.collective.member.JobEntry;
 import dev.millrace.collective.member.Service;
 import dev.millrace.collective.peers.Connector;
-import dev.millrace.collective.peers.Peers;
+import dev.millrace.collective.peers.RankPeers;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -59,7 +60,7 @@ public final class RankProcess implements AutoCloseable {
 
   /**
    * Starts all ranks of a job on this host, which reduce one tensor in shared memory; in the midst
-   * of that, when it has told others so many times that it has come to a meeting, {@code stopping}
+   * of that, when it has told others so many times that it has come to a barrier, {@code stopping}
    * prints a line and stands still.
    */
   public static List<RankProcess> startAndStop(int size, int stopping, int afterTold)
@@ -156,16 +157,23 @@ public final class RankProcess implements AutoCloseable {
 
   private static void reduceAndStop(long afterTold) {
     Settings s = Settings.fromEnvironment();
-    try (Rendezvous job = Rendezvous.enter(s.place(), s.terms(), Service::none)) {
+    try (JobEntry job = JobEntry.enter(s.place(), s.terms(), Platform.system(), Service::none)) {
       job.awaitAll();
-      Peers p =
-          Connector.connect(job.member(), job.token(), s.place(), s.transport(), s.terms(), false)
+      RankPeers p =
+          Connector.connect(
+                  job.member(),
+                  job.token(),
+                  s.place(),
+                  s.transport(),
+                  s.terms(),
+                  Platform.system(),
+                  false)
               .peers();
-      Peers own = FaultyPeers.amongMembers(p, afterTold, RankProcess::standStill);
+      RankPeers own = FaultyPeers.amongMembers(p, afterTold, RankProcess::standStill);
       try (Collectives all = new Collectives(own, s.timeout(), Algorithms.DEFAULT);
           Tensor t = Tensor.allocate(DType.FLOAT, Shape.of(SIZES[SIZES.length - 1]))) {
         t.data().fill((byte) 0);
-        long[] bounds = Split.bounds(t.byteSize(), all.parts());
+        long[] bounds = VectorParts.bounds(t.byteSize(), all.parts());
         all.allReduce(t.data(), bounds, DType.FLOAT, ReduceOp.SUM);
         all.barrier();
       }

@@ -2,34 +2,36 @@ package dev.millrace.examples.mnist;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.NoOp;
 import dev.millrace.runtime.LocalSession;
-import dev.millrace.storage.EventWriter;
+import dev.millrace.storage.record.EventWriter;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.checkpoint.Saver;
-import dev.millrace.train.job.EndNote;
+import dev.millrace.train.job.JobResultFile;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The evaluator of a job: outside of its cluster, it tests each checkpoint that appears in the
- * folder of the job, until that of the last step or the chief's {@link EndNote}. What it finds goes
- * to the folder {@code eval} in there, a run of its own in TensorBoard.
+ * folder of the job, until that of the last step or the chief's {@link JobResultFile}. What it
+ * finds goes to the folder {@code eval} in there, a run of its own in TensorBoard.
  */
 final class MnistEvaluator {
   private static final Logger LOG = LoggerFactory.getLogger(MnistEvaluator.class);
+  private static final Timers TIMERS = Timers.system();
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
   private static final Duration SAY_EVERY = Duration.ofMinutes(2);
 
   /** Several times what passes between two saves: nobody is training any more, nor said so. */
-  static final Duration PATIENCE =
-      Duration.ofMinutes(Integer.getInteger("millrace.evaluator.patience.minutes", 60));
+  static final Duration PATIENCE = Config.ofProcess().get(ClusterSettings.EVALUATOR_PATIENCE);
 
   private final MnistTraining.Settings settings;
   private final Progress progress;
@@ -37,7 +39,7 @@ final class MnistEvaluator {
   private final MnistData test;
 
   /** What an earlier run in the folder left behind. */
-  private final Optional<EndNote.Note> stale;
+  private final Optional<JobResultFile.Note> stale;
 
   MnistEvaluator(MnistTraining.Settings settings, Progress progress, Duration patience) {
     if (settings.logDir() == null) {
@@ -47,7 +49,7 @@ final class MnistEvaluator {
     this.settings = settings;
     this.progress = progress;
     this.patience = patience;
-    stale = EndNote.read(settings.logDir());
+    stale = JobResultFile.read(settings.logDir());
     test = MnistData.test(settings.dataDir());
   }
 
@@ -100,11 +102,11 @@ final class MnistEvaluator {
 
   /** The latest checkpoint, once it is another than {@code seen}; null if the job has ended. */
   private Path awaitNext(Path seen) {
-    long start = System.nanoTime();
+    long start = TIMERS.now();
     long said = start;
     while (true) {
       // In this order: the note comes after the last checkpoint.
-      Optional<EndNote.Note> note = EndNote.read(settings.logDir());
+      Optional<JobResultFile.Note> note = JobResultFile.read(settings.logDir());
       Optional<Path> latest = CheckpointFolder.latest(settings.logDir());
       if (latest.isPresent() && !latest.get().equals(seen)) {
         return latest.get();
@@ -113,7 +115,7 @@ final class MnistEvaluator {
         MnistTraining.checkEndedWell(note.get().outcome());
         return null;
       }
-      long now = System.nanoTime();
+      long now = TIMERS.now();
       if (now - start > patience.toNanos()) {
         throw new MillraceException(
             Code.DEADLINE_EXCEEDED,
@@ -128,7 +130,7 @@ final class MnistEvaluator {
             settings.logDir());
         said = now;
       }
-      LockSupport.parkNanos(LOOK_EVERY.toNanos());
+      TIMERS.park(this, LOOK_EVERY.toNanos());
     }
   }
 }

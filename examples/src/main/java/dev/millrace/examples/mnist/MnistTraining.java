@@ -2,10 +2,11 @@ package dev.millrace.examples.mnist;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
 import dev.millrace.cluster.ClusterSession;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.collective.Ring;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
@@ -22,17 +23,17 @@ import dev.millrace.tensor.Tensor;
 import dev.millrace.train.ReplicaDeviceSetter;
 import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.hook.NanTensorHook;
+import dev.millrace.train.hook.SessionFactory;
+import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.hook.StopAtStepHook;
-import dev.millrace.train.job.EndNote;
 import dev.millrace.train.job.JobEnd;
+import dev.millrace.train.job.JobResultFile;
 import dev.millrace.train.job.ServerSummaries;
 import dev.millrace.train.job.StopRequest;
 import dev.millrace.train.job.Termination;
 import dev.millrace.train.optimizer.LearningRates;
 import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.SessionFactory;
-import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.sync.BoundedStaleness;
 import dev.millrace.train.sync.StalenessHook;
@@ -146,7 +147,8 @@ public final class MnistTraining {
       SessionFactory own =
           graph -> new ClusterSession(graph, server.target(), reaching(task.name()));
       List<String> replicas = cluster.replicas().stream().map(TaskId::toString).toList();
-      JobEnd.Outcome outcome = JobEnd.await(StandardOps.registry(), own, index, replicas, LEAVE);
+      JobEnd.Outcome outcome =
+          JobEnd.await(StandardOps.registry(), own, index, replicas, LEAVE, Platform.system());
       termination.finished(outcome.exitCode());
       checkEndedWell(outcome);
     }
@@ -217,7 +219,7 @@ public final class MnistTraining {
     hooks.add(stop);
     hooks.add(JobEnd.hook(scope, servers, task.toString(), () -> stopped));
     if (chief && settings.logDir != null) {
-      hooks.add(new EndNote(settings.logDir, task.toString(), () -> stopped));
+      hooks.add(new JobResultFile(settings.logDir, task.toString(), () -> stopped));
     }
     // A worker needs the parameter servers and itself, not the other workers.
     ConfigProto config = reaching("/job:ps", task.name());

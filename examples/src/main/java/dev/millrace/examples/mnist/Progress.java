@@ -1,5 +1,6 @@
 package dev.millrace.examples.mnist;
 
+import dev.millrace.base.Timers;
 import java.io.PrintStream;
 import java.util.Locale;
 import java.util.function.LongSupplier;
@@ -50,7 +51,7 @@ public final class Progress {
 
   /** Shows the way to {@code steps}; on a terminal one line is written again and again. */
   public Progress(PrintStream out, long steps, boolean terminal) {
-    this(out, steps, terminal, false, System::nanoTime);
+    this(out, steps, terminal, false, Timers.system()::now);
   }
 
   Progress(PrintStream out, long steps, boolean terminal, boolean worker, LongSupplier clock) {

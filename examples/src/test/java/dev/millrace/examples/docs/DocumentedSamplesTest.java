@@ -2,6 +2,7 @@ package dev.millrace.examples.docs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -9,23 +10,30 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every piece of Java in the documentation is one of this package's, which the build runs. */
+/**
+ * Compares the Java code in the documentation with its source: a sample of a test in this package,
+ * or a file that the build compiles. Also checks links.
+ */
 class DocumentedSamplesTest {
   private static final Pattern BLOCK =
       Pattern.compile(
-          "(?:<!-- sample (\\w+) (\\w+) -->\\n\\n?)?```java\\n(.*?)```", Pattern.DOTALL);
+          "(?:<!-- sample (\\w+) (\\w+) -->\\n\\n?|<!-- file (\\S+) -->\\n\\n?)?"
+              + "```java\\n(.*?)```",
+          Pattern.DOTALL);
   private static final Pattern SAMPLE =
       Pattern.compile(
           "^ *// sample (\\w+)\\n(.*?)^ *// end\\n", Pattern.DOTALL | Pattern.MULTILINE);
-  private static final Pattern LINK = Pattern.compile("\\]\\(([^)#\\s]+)[^)]*\\)");
+  private static final Pattern LINK = Pattern.compile("\\]\\(([^)#\\s]*)(#[^)\\s]+)?\\)");
 
   /** The folder of the whole source tree. */
   static Path root() {
@@ -70,10 +78,21 @@ class DocumentedSamplesTest {
   void javaOnAPageIsATestedSample(Path page) throws IOException {
     Matcher m = BLOCK.matcher(Files.readString(page));
     while (m.find()) {
-      String where = root().relativize(page) + ": " + m.group(3).lines().findFirst().orElse("");
-      assertFalse(m.group(1) == null, where + " has no <!-- sample File name -->");
-      assertEquals(sample(m.group(1), m.group(2)), m.group(3).strip(), where);
+      String code = m.group(4).strip();
+      String where = root().relativize(page) + ": " + code.lines().findFirst().orElse("");
+      if (m.group(3) != null) {
+        String file = Files.readString(root().resolve(m.group(3)));
+        assertTrue(
+            withoutIndent(file).contains(withoutIndent(code)), where + " is not in the file");
+      } else {
+        assertFalse(m.group(1) == null, where + " has no <!-- sample File name -->");
+        assertEquals(sample(m.group(1), m.group(2)), code, where);
+      }
     }
+  }
+
+  private static String withoutIndent(String code) {
+    return code.replaceAll("(?m)^[ \\t]+", "");
   }
 
   @ParameterizedTest
@@ -82,11 +101,25 @@ class DocumentedSamplesTest {
     Matcher m = LINK.matcher(Files.readString(page).replaceAll("(?s)```.*?```", ""));
     List<String> broken = new ArrayList<>();
     while (m.find()) {
-      if (!m.group(1).startsWith("http") && !Files.exists(page.resolveSibling(m.group(1)))) {
-        broken.add(m.group(1));
+      if (m.group(1).startsWith("http")) {
+        continue;
+      }
+      Path target = m.group(1).isEmpty() ? page : page.resolveSibling(m.group(1));
+      if (!Files.exists(target)
+          || m.group(2) != null && !anchors(target).contains(m.group(2).substring(1))) {
+        broken.add(m.group());
       }
     }
     assertEquals(List.of(), broken, root().relativize(page).toString());
+  }
+
+  /** The anchors that GitHub makes of a page's headings. */
+  private static Set<String> anchors(Path page) throws IOException {
+    return Files.readAllLines(page).stream()
+        .filter(line -> line.matches("#+ .*"))
+        .map(line -> line.replaceFirst("#+ ", "").toLowerCase(Locale.ROOT))
+        .map(title -> title.replaceAll("[^a-z0-9 _-]", "").replace(' ', '-'))
+        .collect(Collectors.toSet());
   }
 
   @Test
@@ -104,7 +137,8 @@ class DocumentedSamplesTest {
             "GettingStartedTest",
             "ComingFromTfTrainTest",
             "ComingFromHorovodTest",
-            "FileFormatsTest")) {
+            "FileFormatsTest",
+            "ExtendingTest")) {
       Matcher m = SAMPLE.matcher(source(file));
       while (m.find()) {
         assertEquals(true, shown.contains(file + " " + m.group(1)), file + " " + m.group(1));

@@ -3,12 +3,12 @@ package dev.millrace.examples.docs;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.millrace.proto.Event;
-import dev.millrace.storage.BundleReader;
-import dev.millrace.storage.BundleWriter;
-import dev.millrace.storage.EventReader;
-import dev.millrace.storage.EventWriter;
-import dev.millrace.storage.RecordReader;
-import dev.millrace.storage.RecordWriter;
+import dev.millrace.storage.checkpoint.BundleReader;
+import dev.millrace.storage.checkpoint.BundleWriter;
+import dev.millrace.storage.record.EventReader;
+import dev.millrace.storage.record.EventWriter;
+import dev.millrace.storage.record.RecordReader;
+import dev.millrace.storage.record.RecordWriter;
 import dev.millrace.tensor.Tensor;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -2,6 +2,7 @@ package dev.millrace.examples.docs;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
 import dev.millrace.cluster.ClusterSession;
 import dev.millrace.cluster.InProcessCluster;
@@ -21,14 +22,17 @@ import dev.millrace.train.variable.Variables;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** The sample of the README. */
+/** Contains the sample of the README, and checks what it computes. */
 class ReadmeTest {
+  private static final int PIXELS = 784;
+  private static final int CLASSES = 10;
+
   @Test
   void aSessionOnAClusterRunsTheGraph() {
     try (InProcessCluster cluster =
         InProcessCluster.start(Map.of("ps", 1, "worker", 1), StandardOps.registry())) {
       String target = cluster.server("worker", 0).target();
-      Tensor images = Tensor.of(Shape.of(2, 784), new float[2 * 784]);
+      Tensor images = images();
       // sample session
       Graph graph = StandardOps.newGraph();
       // Variables on the parameter server, all else on the worker.
@@ -41,11 +45,38 @@ class ReadmeTest {
         System.out.println(logits);
       }
       // end
-      try (Session session = new ClusterSession(graph, target);
-          Tensor logits = session.fetch(y, Map.of(x, images))) {
-        assertEquals(Shape.of(2, 10), logits.shape());
-        assertArrayEquals(new float[20], logits.toFloats());
+      assertLogitsAreTheProduct(graph, y, Map.of(x, images), target);
+    }
+  }
+
+  /** Two images without a pixel in common, so that their logits differ. */
+  private static Tensor images() {
+    float[] pixels = new float[2 * PIXELS];
+    for (int i = 0; i < pixels.length; i += 2) {
+      pixels[i < PIXELS ? i : i + 1] = i % 7 / 6f;
+    }
+    return Tensor.of(Shape.of(2, PIXELS), pixels);
+  }
+
+  /** Compares the session's logits with a product computed here from the same variables. */
+  private static void assertLogitsAreTheProduct(
+      Graph graph, Output y, Map<Output, Tensor> feeds, String target) {
+    float[] expected = new float[2 * CLASSES];
+    float[] pixels = feeds.values().iterator().next().toFloats();
+    try (Session session = new ClusterSession(graph, target);
+        Tensor weights = session.fetch(graph.node("logits/kernel").output());
+        Tensor logits = session.fetch(y, feeds)) {
+      float[] w = weights.toFloats();
+      for (int image = 0; image < 2; image++) {
+        for (int c = 0; c < CLASSES; c++) {
+          for (int i = 0; i < PIXELS; i++) {
+            expected[image * CLASSES + c] += pixels[image * PIXELS + i] * w[i * CLASSES + c];
+          }
+        }
       }
+      assertEquals(Shape.of(2, CLASSES), logits.shape());
+      assertArrayEquals(expected, logits.toFloats(), 1e-4f);
+      assertNotEquals(expected[0], expected[CLASSES], "the images must have different logits");
     }
   }
 }

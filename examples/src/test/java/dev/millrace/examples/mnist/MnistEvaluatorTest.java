@@ -11,7 +11,7 @@ import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.NoOp;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.train.checkpoint.Saver;
-import dev.millrace.train.job.EndNote;
+import dev.millrace.train.job.JobResultFile;
 import dev.millrace.train.variable.Variables;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -65,8 +65,8 @@ class MnistEvaluatorTest {
     }
   }
 
-  private EndNote note() {
-    return new EndNote(folder, "chief/0", () -> false);
+  private JobResultFile note() {
+    return new JobResultFile(folder, "chief/0", () -> false);
   }
 
   @Test
@@ -108,6 +108,6 @@ class MnistEvaluatorTest {
     assertTrue(e.getMessage().contains("millrace.evaluator.patience"), e::getMessage);
     // A chief that begins again takes the note away.
     note().begin();
-    assertTrue(EndNote.read(folder).isEmpty());
+    assertTrue(JobResultFile.read(folder).isEmpty());
   }
 }

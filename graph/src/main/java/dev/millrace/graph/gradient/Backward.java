@@ -13,10 +13,10 @@ import java.util.PriorityQueue;
 import java.util.Set;
 
 /**
- * One walk back along the paths through a region: the top of the graph or the round of a loop. A
- * node has its turn when all that use it have had theirs: then the gradients of its outputs are
- * complete; they are added up and the op's {@link dev.millrace.graph.op.Gradient} turns them into
- * gradients of its inputs. A loop in the region has one turn as a whole.
+ * One backward pass through a region: the top of the graph or the body of a loop. A node is
+ * processed after all nodes that use it. Then the gradients of its outputs are complete. They are
+ * added up, and the op's {@link dev.millrace.graph.Gradient} converts them to gradients of its
+ * inputs. A loop in the region is processed as one unit.
  */
 final class Backward {
   private final Scope scope;
@@ -24,13 +24,15 @@ final class Backward {
   private final Loop region;
   private final boolean colocate;
 
-  /** What has come back so far for each output. */
+  /** The gradients collected so far for each output. */
   private final Map<Output, List<Grad>> back = new HashMap<>();
 
   /** Outputs whose gradients are asked for, with what was found. */
   private final Map<Output, Grad> kept = new HashMap<>();
 
-  /** Walks through {@code region}, null for the top; gradient ops are added to {@code scope}. */
+  /**
+   * A pass through {@code region}, or through the top if null; adds gradient ops to {@code scope}.
+   */
   Backward(Scope scope, Paths paths, Loop region, boolean colocate) {
     this.scope = scope;
     this.paths = paths;
@@ -50,7 +52,7 @@ final class Backward {
     return colocate;
   }
 
-  /** Says that the gradients of these will be asked for. */
+  /** Keeps the gradients of these outputs for {@link #gradientOf}. */
   void keep(List<Output> outputs) {
     outputs.forEach(o -> kept.put(o, new Grad.None()));
   }
@@ -71,7 +73,7 @@ final class Backward {
     return back.containsKey(out);
   }
 
-  /** All that came back for {@code out}, added up once and then kept as a single gradient. */
+  /** The sum of the gradients of {@code out}, computed once. */
   Grad total(Output out) {
     List<Grad> parts = back.get(out);
     Grad sum = Sums.of(scope, parts);
@@ -113,7 +115,7 @@ final class Backward {
     }
   }
 
-  /** The younger go first: a reverse order of creation where there is a choice. */
+  /** Among ready nodes, the one added last comes first. */
   private static int age(Object unit) {
     return unit instanceof Loop loop ? loop.variables().getLast().next().id() : ((Node) unit).id();
   }
@@ -137,7 +139,7 @@ final class Backward {
       return;
     }
     Scope s = scope.withSubScope(node.name() + "_grad");
-    Turn turn = new Turn(this, node, colocate ? s.colocatedWith(node) : s);
+    BackwardNode turn = new BackwardNode(this, node, colocate ? s.colocatedWith(node) : s);
     node.op().gradient().build(turn);
     turn.gate().forEach((i, g) -> leave(node.input(i), g));
   }

@@ -1,7 +1,7 @@
 package dev.millrace.graph.gradient;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.Given;
+import dev.millrace.base.Preconditions;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import java.util.ArrayList;
@@ -48,22 +48,23 @@ public final class Gradients {
   }
 
   /**
-   * Likewise; with {@code colocate} each gradient op is placed with the op it is the gradient of.
+   * Adds the gradients; with {@code colocate}, each gradient op is placed with the op it is the
+   * gradient of.
    */
   public static List<Grad> of(Scope scope, List<Output> ys, List<Output> xs, boolean colocate) {
     return of(scope, ys, xs, Options.DEFAULT.withColocation(colocate));
   }
 
-  /** Likewise, with {@code options}. */
+  /** Adds the gradients of the sum of {@code ys} by each of {@code xs}, with {@code options}. */
   public static List<Grad> of(Scope scope, List<Output> ys, List<Output> xs, Options options) {
     if (!options.starts().isEmpty() && options.starts().size() != ys.size()) {
       throw MillraceException.invalid(
           "%d gradients were given for %d ys; there must be one for each.",
           options.starts().size(), ys.size());
     }
-    Given.value(scope, "The scope of gradients");
-    Given.value(ys, "What gradients are asked of").forEach(y -> checkPart(scope, y));
-    Given.value(xs, "What gradients are asked by").forEach(x -> checkPart(scope, x));
+    Preconditions.value(scope, "The scope of gradients");
+    Preconditions.value(ys, "What gradients are asked of").forEach(y -> checkPart(scope, y));
+    Preconditions.value(xs, "What gradients are asked by").forEach(x -> checkPart(scope, x));
     Scope s = scope.withSubScope("gradients");
     Paths paths = new Paths(ys, xs, Set.copyOf(options.stops()));
     Backward walk = new Backward(s, paths, paths.within(), options.colocate());

@@ -2,8 +2,8 @@ package dev.millrace.graph.gradient;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Op;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

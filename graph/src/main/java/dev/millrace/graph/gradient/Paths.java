@@ -2,8 +2,8 @@ package dev.millrace.graph.gradient;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -24,7 +24,7 @@ final class Paths {
 
   private final Set<Output> stops;
 
-  /** By node, those that use one of its outputs and lead to a y. */
+  /** For each node, the users of its outputs that lead to a y. */
   private final Map<Node, List<Node>> users = new LinkedHashMap<>();
 
   private final Set<Node> nodes = new HashSet<>();

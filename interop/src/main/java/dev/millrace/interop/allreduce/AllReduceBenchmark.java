@@ -1,7 +1,7 @@
 package dev.millrace.interop.allreduce;
 
+import dev.millrace.interop.bench.BenchReport;
 import dev.millrace.interop.bench.Match;
-import dev.millrace.interop.bench.Report;
 import dev.millrace.interop.bench.Sample;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -110,13 +110,13 @@ public final class AllReduceBenchmark {
     for (int i = 0; i + 1 < args.length; i += 2) {
       options.put(args[i].substring(2), args[i + 1]);
     }
-    run(new Report(System.out), Settings.of(options));
+    run(new BenchReport(System.out), Settings.of(options));
   }
 
   /** Measures, and adds a table per size to {@code report}. */
-  public static void run(Report report, Settings settings) throws IOException {
+  public static void run(BenchReport report, Settings settings) throws IOException {
     Path folder = Files.createTempDirectory("millrace-peers");
-    List<Contender> contenders = new ArrayList<>();
+    List<AllReduceContender> contenders = new ArrayList<>();
     // By size, then by name.
     Map<Long, Map<String, List<Sample>>> results = new TreeMap<>();
     Distance distance = settings.distance > 0 ? Distance.of(settings.distance) : Distance.usual();
@@ -129,7 +129,7 @@ public final class AllReduceBenchmark {
       contenders.add(new PlainExchange(settings.ranks));
       for (int round = 0; round < settings.rounds; round++) {
         for (long size : settings.sizes) {
-          for (Contender c : contenders) {
+          for (AllReduceContender c : contenders) {
             double seconds = distance.steady(() -> c.run(size, settings.seconds));
             results
                 .computeIfAbsent(size, s -> new LinkedHashMap<>())
@@ -139,7 +139,7 @@ public final class AllReduceBenchmark {
         }
       }
     } finally {
-      contenders.forEach(Contender::close);
+      contenders.forEach(AllReduceContender::close);
       delete(folder);
     }
     results.forEach(

@@ -1,5 +1,6 @@
 package dev.millrace.interop.allreduce;
 
+import dev.millrace.base.Timers;
 import dev.millrace.collective.Communicator;
 import dev.millrace.collective.Settings;
 import dev.millrace.collective.reduce.ReduceOp;
@@ -61,22 +62,22 @@ public final class BenchmarkRank {
     try (Tensor t =
         plain ? Tensor.allocate(DType.FLOAT, shape) : ranks.allocate(DType.FLOAT, shape)) {
       t.data().fill((byte) 0);
-      long start = System.nanoTime();
+      long start = Timers.system().now();
       int warm = 0;
       boolean more = true;
       while (more) {
         ranks.allReduce(t, ReduceOp.SUM);
         warm++;
-        more = firstRanks(System.nanoTime() - start < seconds / 3 * 1e9 ? 1 : 0) == 1;
+        more = firstRanks(Timers.system().now() - start < seconds / 3 * 1e9 ? 1 : 0) == 1;
       }
-      double per = (System.nanoTime() - start) / 1e9 / warm;
+      double per = (Timers.system().now() - start) / 1e9 / warm;
       int count = (int) firstRanks((long) Math.clamp(seconds / per, 5, 20_000));
       double[] times = new double[count];
       ranks.barrier();
       for (int i = 0; i < count; i++) {
-        long from = System.nanoTime();
+        long from = Timers.system().now();
         ranks.allReduce(t, ReduceOp.SUM);
-        times[i] = (System.nanoTime() - from) / 1e9;
+        times[i] = (Timers.system().now() - from) / 1e9;
       }
       Arrays.sort(times);
       return times[count / 2];

@@ -1,5 +1,7 @@
 package dev.millrace.interop.allreduce;
 
+import dev.millrace.base.Timers;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -50,8 +52,8 @@ final class Distance {
 
   /** A measurement, taken again where the processors were not as far apart as they usually are. */
   <T, E extends Exception> T steady(Measurement<T, E> measurement) throws E {
-    long start = System.nanoTime();
-    while (System.nanoTime() - start < PATIENCE_NANOS) {
+    long start = Timers.system().now();
+    while (Timers.system().now() - start < PATIENCE_NANOS) {
       if (isUsual()) {
         T result = measurement.take();
         if (isUsual()) {
@@ -99,14 +101,14 @@ final class Distance {
     double best = Double.MAX_VALUE;
     long n = 0;
     for (int t = 0; t < TRIES; t++) {
-      long start = System.nanoTime();
+      long start = Timers.system().now();
       for (int i = 0; i < TRIPS; i++) {
         words.set(THERE, ++n);
         while (words.get(BACK) < n) {
           Thread.onSpinWait();
         }
       }
-      best = Math.min(best, (double) (System.nanoTime() - start) / TRIPS);
+      best = Math.min(best, (double) (Timers.system().now() - start) / TRIPS);
     }
     other.join();
     return best;
@@ -114,7 +116,7 @@ final class Distance {
 
   private static void pause() {
     try {
-      Thread.sleep(PAUSE_MILLIS);
+      Timers.system().sleep(Duration.ofMillis(PAUSE_MILLIS));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -1,16 +1,17 @@
 package dev.millrace.interop.allreduce;
 
+import dev.millrace.base.ProcessEnvironment;
+import dev.millrace.base.Timers;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
 /** Ranks of Millrace, which wait for orders between the rounds. */
-final class MillraceRanks implements Contender {
+final class MillraceRanks implements AllReduceContender {
   private final Way way;
   private final List<Process> processes = new ArrayList<>();
   private final List<BufferedWriter> orders = new ArrayList<>();
@@ -57,7 +58,7 @@ final class MillraceRanks implements Contender {
       int cores = Runtime.getRuntime().availableProcessors();
       command.addAll(List.of("taskset", "-c", Integer.toString(rank % cores)));
     }
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(ProcessEnvironment.java().toString());
     command.addAll(
         List.of(
             "--add-modules=jdk.incubator.vector",
@@ -65,7 +66,7 @@ final class MillraceRanks implements Contender {
             "-Xmx512m",
             "-XX:+UseSerialGC",
             "-cp",
-            System.getProperty("java.class.path"),
+            ProcessEnvironment.classPath(),
             BenchmarkRank.class.getName(),
             way.name()));
     return command;
@@ -100,7 +101,7 @@ final class MillraceRanks implements Contender {
     for (int r = 0; r < processes.size(); r++) {
       try {
         orders.get(r).close();
-        processes.get(r).waitFor(10, TimeUnit.SECONDS);
+        Timers.system().join(processes.get(r), TimeUnit.SECONDS.toNanos(10));
       } catch (IOException | InterruptedException e) {
         System.err.println(e);
       }

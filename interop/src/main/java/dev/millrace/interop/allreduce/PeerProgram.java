@@ -1,5 +1,6 @@
 package dev.millrace.interop.allreduce;
 
+import dev.millrace.base.Timers;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -16,7 +17,7 @@ import java.util.stream.Stream;
  * Another library's all-reduce: a small program of our own around it, compiled here and started
  * anew for every round. It prints a line {@code bytes seconds}.
  */
-final class PeerProgram implements Contender {
+final class PeerProgram implements AllReduceContender {
   private static final String MPIRUN = "mpirun --allow-run-as-root --oversubscribe -np {ranks} ";
 
   private final String name;
@@ -28,8 +29,9 @@ final class PeerProgram implements Contender {
   }
 
   /** The peers this machine has the tools for; {@code absent} is told of the others. */
-  static List<Contender> all(Path folder, int ranks, Consumer<String> absent) throws IOException {
-    List<Contender> peers = new ArrayList<>();
+  static List<AllReduceContender> all(Path folder, int ranks, Consumer<String> absent)
+      throws IOException {
+    List<AllReduceContender> peers = new ArrayList<>();
     String np = MPIRUN.replace("{ranks}", Integer.toString(ranks));
     Path mpi = compile("openmpi.c", folder, "mpicc -O3 -march=native -o {out} {in}");
     if (mpi == null) {
@@ -71,7 +73,7 @@ final class PeerProgram implements Contender {
 
   private static int await(Process p, int seconds) throws IOException {
     try {
-      if (p.waitFor(seconds, TimeUnit.SECONDS)) {
+      if (Timers.system().join(p, TimeUnit.SECONDS.toNanos(seconds))) {
         return p.exitValue();
       }
     } catch (InterruptedException e) {

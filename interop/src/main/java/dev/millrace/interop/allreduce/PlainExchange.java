@@ -1,5 +1,6 @@
 package dev.millrace.interop.allreduce;
 
+import dev.millrace.base.Timers;
 import dev.millrace.collective.peers.LocalTcp;
 import java.io.EOFException;
 import java.io.IOException;
@@ -9,6 +10,7 @@ import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -25,7 +27,7 @@ import java.util.concurrent.TimeoutException;
  * of TCP connections as an all-reduce does, without waiting for each other and without adding
  * anything. An all-reduce over such sockets can hardly take less.
  */
-final class PlainExchange implements Contender {
+final class PlainExchange implements AllReduceContender {
   private static final int CALL_BYTES = 1 << 20;
 
   private final int ranks;
@@ -75,7 +77,7 @@ final class PlainExchange implements Contender {
     try {
       double[] times = null;
       for (Future<double[]> f : all) {
-        double[] t = f.get(60, TimeUnit.SECONDS);
+        double[] t = Timers.system().get(f, Duration.ofSeconds(60));
         times = times == null ? t : times;
       }
       Arrays.sort(times);
@@ -100,7 +102,7 @@ final class PlainExchange implements Contender {
     double[] times = new double[count];
     barrier.await(60, TimeUnit.SECONDS);
     for (int i = 0; i < count; i++) {
-      long start = System.nanoTime();
+      long start = Timers.system().now();
       long sent = 0;
       long got = 0;
       while (sent < bytes || got < bytes) {
@@ -115,7 +117,7 @@ final class PlainExchange implements Contender {
           idle();
         }
       }
-      times[i] = (System.nanoTime() - start) / 1e9;
+      times[i] = (Timers.system().now() - start) / 1e9;
     }
     return times;
   }

@@ -23,7 +23,7 @@ import java.util.Random;
 /**
  * Puts 64 MiB on the disk, again and again: as it is, and as a checkpoint. Argument: the folder.
  */
-final class CheckpointWriting {
+public final class CheckpointWriting {
   private static final int VARIABLES = 4;
   private static final int FLOATS = 4 << 20;
   private static final int PIECE_BYTES = 1 << 20;
@@ -31,7 +31,7 @@ final class CheckpointWriting {
   private CheckpointWriting() {}
 
   /** The disk itself: one file, written from front to back and forced. */
-  static final class Disk implements ContenderProcess.Maker {
+  public static final class Disk implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
       Path folder = Path.of(arguments.getFirst());
@@ -63,7 +63,7 @@ final class CheckpointWriting {
   }
 
   /** A saver, which also sums the bytes up, names the checkpoint the latest and removes another. */
-  static final class Checkpoint implements ContenderProcess.Maker {
+  public static final class Checkpoint implements ContenderProcess.Maker {
     private long step;
 
     @Override

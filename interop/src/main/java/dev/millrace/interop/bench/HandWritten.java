@@ -5,15 +5,15 @@ import dev.millrace.interop.TrainingSpec.Model;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.AddProduct;
-import dev.millrace.tensor.math.BinaryOp;
-import dev.millrace.tensor.math.ChannelBias;
-import dev.millrace.tensor.math.Elementwise;
-import dev.millrace.tensor.math.Fold;
-import dev.millrace.tensor.math.Gemm;
 import dev.millrace.tensor.math.Parallel;
-import dev.millrace.tensor.math.Softmax;
-import dev.millrace.tensor.math.update.GradientDescent;
+import dev.millrace.tensor.math.conv.ChannelBias;
+import dev.millrace.tensor.math.elementwise.BinaryOp;
+import dev.millrace.tensor.math.elementwise.Elementwise;
+import dev.millrace.tensor.math.gemm.AddProduct;
+import dev.millrace.tensor.math.gemm.Gemm;
+import dev.millrace.tensor.math.reduce.Fold;
+import dev.millrace.tensor.math.reduce.Softmax;
+import dev.millrace.tensor.math.update.GradientDescentRule;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -23,7 +23,7 @@ import java.util.Map;
  * A training step written by hand over the loops that Millrace's kernels use, without graph,
  * session or executor: what is left when those cost nothing.
  */
-final class HandWritten implements Contender {
+public final class HandWritten implements Contender {
   private static final double RATE = 0.05;
   private static final boolean[] BATCH = {true, false};
 
@@ -89,7 +89,7 @@ final class HandWritten implements Contender {
       }
       AddProduct.run(i == 0 ? x : layers[i - 1].y, true, l.dy, false, -RATE, l.w);
       Fold.SUM.run(l.dy, BATCH, l.db);
-      new GradientDescent(RATE).apply(new Tensor[] {l.b}, l.db);
+      new GradientDescentRule(RATE).apply(new Tensor[] {l.b}, l.db);
     }
   }
 
@@ -103,15 +103,15 @@ final class HandWritten implements Contender {
   @Override
   public void close() {}
 
-  /** Training steps. Arguments: see {@link Benchmarks#batch}. */
-  static final class Training implements ContenderProcess.Maker {
+  /** Training steps. Arguments: see {@link TrainingBatch#of}. */
+  public static final class Training implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
       TrainingGraph graph = TrainingGraph.read(Path.of(arguments.get(0)));
       int threads = Integer.parseInt(arguments.get(1));
       Parallel.setThreads(threads);
       Map<String, Tensor> start = graph.start(1);
-      Map<String, Tensor> batch = Benchmarks.batch(graph, arguments);
+      Map<String, Tensor> batch = TrainingBatch.of(graph, arguments);
       List<String> names =
           graph.spec().model() == Model.SOFTMAX ? List.of("out") : List.of("h1", "h2", "out");
       return new HandWritten(

@@ -27,7 +27,7 @@ import java.util.function.Consumer;
  * Steps of the multilayer perceptron in a plain session, and in a training session that logs,
  * watches the loss, measures staleness, summarises every 100 steps and saves every 10 seconds.
  */
-final class HookedTraining {
+public final class HookedTraining {
   private static final int BATCH = 100;
 
   private HookedTraining() {}
@@ -53,7 +53,7 @@ final class HookedTraining {
   }
 
   /** Without any hook. */
-  static final class Plain implements ContenderProcess.Maker {
+  public static final class Plain implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
       MnistModel model = model();
@@ -68,7 +68,7 @@ final class HookedTraining {
   }
 
   /** With all of them. Argument: the folder to save in. */
-  static final class Hooked implements ContenderProcess.Maker {
+  public static final class Hooked implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
       MnistModel model = model();

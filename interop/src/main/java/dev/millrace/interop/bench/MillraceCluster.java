@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Map;
 
 /** Millrace's parameter servers and workers, on the graphs TensorFlow runs. */
-final class MillraceCluster {
+public final class MillraceCluster {
   private MillraceCluster() {}
 
   /** Asynchronous training. The file of worker k's graph is {@code graphs.get(k)}. */
-  static Contender training(List<Path> graphs) {
+  public static Contender training(List<Path> graphs) {
     return new PsCluster(
         "Millrace",
         MillraceServer::start,
@@ -26,13 +26,13 @@ final class MillraceCluster {
   }
 
   /** Reads of a variable of this many floats on the ps. */
-  static Contender read(long floats) {
+  public static Contender read(long floats) {
     return new PsCluster(
         "Millrace", MillraceServer::start, 1, Read.class, List.of(List.of(Long.toString(floats))));
   }
 
   /** The same by RecvTensor, as if the ps were TensorFlow's. */
-  static Contender readByRecvTensor(long floats) {
+  public static Contender readByRecvTensor(long floats) {
     return new PsCluster(
         "Millrace by RecvTensor",
         MillraceServer::start,
@@ -42,13 +42,13 @@ final class MillraceCluster {
   }
 
   /** A client in a process of its own; with or without a read from the ps. */
-  static Contender client(boolean fromPs) {
+  public static Contender client(boolean fromPs) {
     return new PsCluster(
         "Millrace", MillraceServer::start, Client.class, List.of(Boolean.toString(fromPs)));
   }
 
   /** Null steps of several workers. */
-  static Contender nullStep(NullStep what, int ps, int workers) {
+  public static Contender nullStep(NullStep what, int ps, int workers) {
     List<List<String>> arguments = new ArrayList<>();
     for (int i = 0; i < workers; i++) {
       arguments.add(List.of(what.name(), Integer.toString(ps)));

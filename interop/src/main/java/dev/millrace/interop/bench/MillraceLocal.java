@@ -9,8 +9,8 @@ import dev.millrace.proto.GraphDef;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.OneDnn;
 import dev.millrace.tensor.math.Parallel;
+import dev.millrace.tensor.math.onednn.OneDnn;
 import dev.millrace.wire.GraphCodec;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Millrace's local session, on the graphs TensorFlow runs. */
-final class MillraceLocal {
+public final class MillraceLocal {
   private MillraceLocal() {}
 
   static Graph graph(GraphDef def) {
@@ -41,8 +41,8 @@ final class MillraceLocal {
         + (threads == 1 ? " thread" : " threads");
   }
 
-  /** Training steps. Arguments: see {@link Benchmarks#batch}. */
-  static final class Training implements ContenderProcess.Maker {
+  /** Training steps. Arguments: see {@link TrainingBatch#of}. */
+  public static final class Training implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
       TrainingGraph training = TrainingGraph.read(Path.of(arguments.get(0)));
@@ -55,14 +55,14 @@ final class MillraceLocal {
           name(threads),
           graph,
           session,
-          Benchmarks.batch(training, arguments),
+          TrainingBatch.of(training, arguments),
           List.of(TrainingGraph.LOSS),
           List.of(TrainingGraph.TRAIN));
     }
   }
 
   /** Steps that add two numbers, one of them fed. Arguments: the number of threads. */
-  static final class Empty implements ContenderProcess.Maker {
+  public static final class Empty implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
       int threads = Integer.parseInt(arguments.get(0));

@@ -15,7 +15,7 @@ import java.util.Random;
  * A step that computes nothing: a worker fetches something from every parameter server. What it
  * fetches tells what the step costs beside the computing.
  */
-enum NullStep {
+public enum NullStep {
   /** One float from each. */
   SCALAR,
   /** 16 MiB in all, in equal parts. */

@@ -2,6 +2,10 @@ package dev.millrace.interop.bench;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.ProcessEnvironment;
+import dev.millrace.base.Timers;
+import dev.millrace.base.config.CommandSettings;
+import dev.millrace.base.config.Config;
 import dev.millrace.interop.ChildProcess;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -16,7 +20,7 @@ import java.util.concurrent.TimeUnit;
  * Another library of the JVM, with a program of one file in {@code interop/peers} that trains with
  * it. Its jars are those Maven has at hand; nothing is downloaded by a measurement.
  */
-enum PeerJar {
+public enum PeerJar {
   DL4J("Dl4jTraining"),
   DJL("DjlTraining");
 
@@ -30,10 +34,10 @@ enum PeerJar {
   }
 
   /** A process that trains {@code model} with this many threads; UNAVAILABLE if it is not here. */
-  Contender training(String model, int threads) {
+  public Contender training(String model, int threads) {
     Path folder = folder();
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(ProcessEnvironment.java().toString());
     command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-Xmx1g", "-cp", jars(folder)));
     command.add(folder.resolve(program + ".java").toString());
     command.addAll(List.of(model, Integer.toString(threads)));
@@ -44,7 +48,7 @@ enum PeerJar {
 
   private Path folder() {
     return Path.of(
-        System.getProperty("millrace.home", ""),
+        Config.ofProcess().get(CommandSettings.HOME),
         "interop",
         "peers",
         name().toLowerCase(Locale.ROOT));
@@ -81,7 +85,7 @@ enum PeerJar {
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
-        if (!mvn.waitFor(RESOLVE_SECONDS, TimeUnit.SECONDS)) {
+        if (!Timers.system().join(mvn, TimeUnit.SECONDS.toNanos(RESOLVE_SECONDS))) {
           mvn.destroyForcibly();
           return "";
         }

@@ -15,7 +15,7 @@ import java.time.Duration;
  * What loopback itself allows: a thread asks for so many bytes, another sends them, and nothing
  * else is done. A protocol over TCP can hardly bring as many bytes in less time.
  */
-final class PlainTransfer implements Contender {
+public final class PlainTransfer implements Contender {
   private static final int CALL_BYTES = 1 << 20;
 
   private final SocketChannel here;
@@ -23,7 +23,7 @@ final class PlainTransfer implements Contender {
   private final ByteBuffer into;
   private final ByteBuffer request = ByteBuffer.allocateDirect(1);
 
-  PlainTransfer(int bytes) {
+  public PlainTransfer(int bytes) {
     into = ByteBuffer.allocateDirect(bytes);
     ByteBuffer from = ByteBuffer.allocateDirect(bytes);
     try (ServerSocketChannel door = ServerSocketChannel.open()) {

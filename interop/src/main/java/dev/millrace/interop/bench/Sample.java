@@ -1,6 +1,7 @@
 package dev.millrace.interop.bench;
 
 import com.sun.management.ThreadMXBean;
+import dev.millrace.base.Timers;
 import dev.millrace.tensor.BufferPool;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -39,12 +40,12 @@ public record Sample(
     long nativeBefore = BufferPool.shared().nativeAllocations();
     long heapBefore = THREADS.getTotalThreadAllocatedBytes();
     long ownHeap = 0;
-    long start = System.nanoTime();
+    long start = Timers.system().now();
     long end = start + duration.toNanos();
     long before = start;
     do {
       step.run();
-      long now = System.nanoTime();
+      long now = Timers.system().now();
       if (count == nanos.length) {
         nanos = Arrays.copyOf(nanos, 2 * count);
         ownHeap += 8L * nanos.length;

@@ -1,6 +1,9 @@
 package dev.millrace.interop.bench;
 
 import dev.millrace.base.ProcessMemory;
+import dev.millrace.base.Timers;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.TestSettings;
 import dev.millrace.cluster.ClusterSession;
 import dev.millrace.graph.Graph;
 import dev.millrace.interop.GraphWriter;
@@ -15,7 +18,6 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Steps without end between a ps, a worker and clients, each in a process of its own, while the
@@ -28,24 +30,24 @@ public final class SoakCluster {
   private static final int LINES = 30;
 
   private static final long NANOS_PER_STEP =
-      (long) (1e9 / Double.parseDouble(System.getProperty("rate", "Infinity")));
+      Config.ofProcess().find(TestSettings.SOAK_RATE).map(r -> 1_000_000_000L / r).orElse(0L);
 
   private SoakCluster() {}
 
   /** Runs the soak. */
   public static void main(String[] args) throws IOException {
-    long nanos = (long) (60e9 * Double.parseDouble(System.getProperty("minutes", "30")));
+    long nanos = Config.ofProcess().get(TestSettings.SOAK_MINUTES).toNanos();
     try (LoopbackCluster cluster = LoopbackCluster.psAndWorkers(1, 1);
         MillraceServer ps = MillraceServer.start(cluster, "ps", 0);
         MillraceServer worker = MillraceServer.start(cluster, "worker", 0)) {
       System.out.printf(
           "%8s %12s %12s %12s %12s%n", "s", "steps", "ps MiB", "worker MiB", "client MiB");
-      long start = System.nanoTime();
+      long start = Timers.system().now();
       long steps = 0;
       long half = 0;
       long now = 0;
       for (int line = 1; line <= LINES; line++) {
-        while (System.nanoTime() - start < nanos / LINES * line) {
+        while (Timers.system().now() - start < nanos / LINES * line) {
           steps += session(cluster.target("worker", 0));
         }
         long[] each = {
@@ -56,7 +58,7 @@ public final class SoakCluster {
         System.out.printf(
             Locale.ROOT,
             "%8.0f %,12d %,12d %,12d %,12d%n",
-            (System.nanoTime() - start) / 1e9,
+            (Timers.system().now() - start) / 1e9,
             steps,
             each[0],
             each[1],
@@ -85,9 +87,9 @@ public final class SoakCluster {
               List.of(graph.output("gradient:0")),
               List.of(graph.output("sum:0")),
               List.of(graph.node("update")));
-      long start = System.nanoTime();
+      long start = Timers.system().now();
       for (int i = 0; i < STEPS_PER_SESSION; i++) {
-        LockSupport.parkNanos(start + i * NANOS_PER_STEP - System.nanoTime());
+        Timers.system().park(null, start + i * NANOS_PER_STEP - Timers.system().now());
         for (Tensor t : step.run(gradient)) {
           t.close();
         }

@@ -3,7 +3,7 @@ package dev.millrace.interop.bench;
 import java.util.Locale;
 
 /** Questions that belong together. */
-enum Suite {
+public enum Suite {
   /** Training and empty steps in one process. */
   LOCAL,
   /** What a step over the network costs beside the computing. */

@@ -1,8 +1,8 @@
 package dev.millrace.interop.bench;
 
 import dev.millrace.interop.RealTensorFlow;
-import dev.millrace.interop.SessionOptions;
 import dev.millrace.interop.TensorFlowServer;
+import dev.millrace.interop.TensorFlowSessionOptions;
 import dev.millrace.interop.TrainingGraph;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.ServerDef;
@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.Map;
 
 /** TensorFlow's parameter servers and workers. */
-final class TensorFlowCluster {
+public final class TensorFlowCluster {
   private TensorFlowCluster() {}
 
   /** Asynchronous training. The file of worker k's graph is {@code graphs.get(k)}. */
-  static Contender training(List<Path> graphs) {
+  public static Contender training(List<Path> graphs) {
     return new PsCluster(
         TensorFlowSteps.tensorFlow(),
         TensorFlowServer::start,
@@ -27,7 +27,7 @@ final class TensorFlowCluster {
   }
 
   /** Reads of a variable of this many floats on the ps. */
-  static Contender read(long floats) {
+  public static Contender read(long floats) {
     return new PsCluster(
         TensorFlowSteps.tensorFlow(),
         TensorFlowServer::start,
@@ -37,7 +37,7 @@ final class TensorFlowCluster {
   }
 
   /** A client in a process of its own; with or without a read from the ps. */
-  static Contender client(boolean fromPs) {
+  public static Contender client(boolean fromPs) {
     return new PsCluster(
         TensorFlowSteps.tensorFlow(),
         TensorFlowServer::start,
@@ -46,7 +46,7 @@ final class TensorFlowCluster {
   }
 
   /** Null steps of several workers. */
-  static Contender nullStep(NullStep what, int ps, int workers) {
+  public static Contender nullStep(NullStep what, int ps, int workers) {
     List<List<String>> arguments = new ArrayList<>();
     for (int i = 0; i < workers; i++) {
       arguments.add(List.of(what.name(), Integer.toString(ps)));
@@ -60,7 +60,7 @@ final class TensorFlowCluster {
     String target = TensorFlowServer.startHere(server);
     return RealTensorFlow.of(
         graph,
-        SessionOptions.at(target)
+        TensorFlowSessionOptions.at(target)
             .withConfig(PsCluster.filters(server))
             .withStepTimeout(Duration.ZERO));
   }
@@ -105,7 +105,7 @@ final class TensorFlowCluster {
       RealTensorFlow tensorFlow =
           RealTensorFlow.of(
               fromPs ? PsCluster.read(1) : PsCluster.onWorker(),
-              SessionOptions.at(arguments.get(0)).withStepTimeout(Duration.ZERO));
+              TensorFlowSessionOptions.at(arguments.get(0)).withStepTimeout(Duration.ZERO));
       tensorFlow.run("init");
       return new TensorFlowSteps(
           "client", tensorFlow, Map.of(), List.of("here:0"), List.of("here"));

@@ -2,7 +2,7 @@ package dev.millrace.interop.bench;
 
 import dev.millrace.interop.GraphWriter;
 import dev.millrace.interop.RealTensorFlow;
-import dev.millrace.interop.SessionOptions;
+import dev.millrace.interop.TensorFlowSessionOptions;
 import dev.millrace.interop.TrainingGraph;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.tensor.DType;
@@ -14,19 +14,19 @@ import java.util.List;
 import java.util.Map;
 
 /** TensorFlow's local session. One contender per process, see {@link ContenderProcess}. */
-final class TensorFlowLocal {
+public final class TensorFlowLocal {
   private TensorFlowLocal() {}
 
-  private static SessionOptions threads(int n) {
-    return SessionOptions.local().withThreads(n).withStepTimeout(Duration.ZERO);
+  private static TensorFlowSessionOptions threads(int n) {
+    return TensorFlowSessionOptions.local().withThreads(n).withStepTimeout(Duration.ZERO);
   }
 
   private static String name(int threads) {
     return TensorFlowSteps.tensorFlow() + ", " + threads + (threads == 1 ? " thread" : " threads");
   }
 
-  /** Training steps. Arguments: see {@link Benchmarks#batch}. */
-  static final class Training implements ContenderProcess.Maker {
+  /** Training steps. Arguments: see {@link TrainingBatch#of}. */
+  public static final class Training implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
       TrainingGraph graph = TrainingGraph.read(Path.of(arguments.get(0)));
@@ -36,14 +36,14 @@ final class TensorFlowLocal {
       return new TensorFlowSteps(
           name(threads),
           tensorFlow,
-          Benchmarks.batch(graph, arguments),
+          TrainingBatch.of(graph, arguments),
           List.of(TrainingGraph.LOSS),
           List.of(TrainingGraph.TRAIN));
     }
   }
 
   /** Steps that add two numbers, one of them fed. Arguments: the number of threads. */
-  static final class Empty implements ContenderProcess.Maker {
+  public static final class Empty implements ContenderProcess.Maker {
     static final Map<String, Tensor> FEEDS = Map.of("x:0", Tensor.scalar(2f));
 
     static GraphDef graph() {

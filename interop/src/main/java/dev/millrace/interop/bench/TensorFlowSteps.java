@@ -42,7 +42,7 @@ final class TensorFlowSteps implements Contender {
     tensorFlow.close();
   }
 
-  /** {@code TensorFlow 2.18}. */
+  /** The name and version, such as {@code TensorFlow 2.18}. */
   static String tensorFlow() {
     String version = RealTensorFlow.version();
     return "TensorFlow " + version.substring(0, version.lastIndexOf('.'));

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** In which types, and at which edges, cases try each op. */
-final class Coverage {
+public final class Coverage {
   /** What can go wrong where the plain cases go right. */
   enum Edge {
     /** An input without elements. */
@@ -31,13 +31,13 @@ final class Coverage {
   private final Map<String, Set<DType>> types = new HashMap<>();
   private final Map<String, Set<Edge>> edges = new HashMap<>();
 
-  void add(OpCase c) {
+  public void add(OpCase c) {
     c.graph(Knowledge.SHAPES).getNodeList().forEach(this::addTypes);
     addEdges(c.op(), c.inputs(), c.error());
   }
 
   /** Of a scenario every op is at the edges its values are at. */
-  void add(Scenario s) {
+  public void add(Scenario s) {
     List<Tensor> values = s.values();
     Code error =
         s.steps().stream()
@@ -102,14 +102,14 @@ final class Coverage {
   }
 
   /** The types TensorFlow has a kernel of an op for that no case is of. */
-  List<DType> missing(String op, String attr) {
+  public List<DType> missing(String op, String attr) {
     List<DType> missing = new ArrayList<>(Kernels.types(op, attr));
     missing.removeAll(types.getOrDefault(op + " " + attr, Set.of()));
     return missing;
   }
 
   /** The attributes of an op that are a type. */
-  static List<String> typeAttributes(String op) {
+  public static List<String> typeAttributes(String op) {
     return GraphWriter.definition(op).getAttrList().stream()
         .filter(a -> a.getType().equals("type"))
         .map(OpDef.AttrDef::getName)
@@ -117,7 +117,7 @@ final class Coverage {
   }
 
   /** The number of the type a node's attribute is, given or by default. */
-  static int type(NodeDef node, String attr) {
+  public static int type(NodeDef node, String attr) {
     for (OpDef.AttrDef a : GraphWriter.definition(node.getOp()).getAttrList()) {
       if (a.getName().equals(attr)) {
         return node.getAttrOrDefault(attr, a.getDefaultValue()).getTypeValue();

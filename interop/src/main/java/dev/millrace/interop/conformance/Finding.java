@@ -20,7 +20,7 @@ public record Finding(Kind kind, String subject, String message) {
     VALUE,
     /** Shapes inferred before running. */
     INFERENCE,
-    /** Gradients. */
+    /** Gradients of an op. */
     GRADIENT
   }
 

@@ -142,7 +142,7 @@ record GradientGraph(
   /** The sum of all outputs with element {@code k} of a point moved. */
   private double sum(Engine.Loaded loaded, Point point, long k, double by) {
     Map<String, Tensor> moved = new LinkedHashMap<>(feeds);
-    Tensor x = point.at().copyCounted().guarded();
+    Tensor x = point.at().copy();
     x.setDouble(k, x.doubleAt(k) + by);
     moved.put(point.fed(), x);
     prepare(loaded, moved);

@@ -17,9 +17,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** For which element types TensorFlow has a CPU kernel of an op. */
-final class Kernels {
+public final class Kernels {
   /** The types cases are made of: all but complex, quantised and opaque ones. */
-  static final Set<DType> TESTED =
+  public static final Set<DType> TESTED =
       EnumSet.of(
           DType.FLOAT,
           DType.DOUBLE,
@@ -49,7 +49,7 @@ final class Kernels {
   private Kernels() {}
 
   /** The tested types the type attribute {@code attr} of {@code op} may have, FLOAT first. */
-  static List<DType> types(String op, String attr) {
+  public static List<DType> types(String op, String attr) {
     return TYPES.computeIfAbsent(op + " " + attr, key -> registered(op, attr));
   }
 

@@ -43,7 +43,7 @@ public final class MillraceEngine implements Engine {
         List<Node> nodes = targets.stream().map(graph::node).toList();
         // What is read from a reference variable is its memory, which the next step changes.
         return session.run(values, wanted, nodes, OPTIONS).stream()
-            .map(value -> value.copyCounted().guarded())
+            .map(value -> value.copy())
             .toList();
       }
 

@@ -48,7 +48,7 @@ public final class OpCase {
    * The same case with other inputs, without gradients, where TensorFlow alone says whether it
    * succeeds.
    */
-  OpCase like(List<Tensor> others) {
+  public OpCase like(List<Tensor> others) {
     OpCase c = new OpCase(op, others);
     c.attributes.putAll(attributes);
     c.fixed.addAll(fixed);
@@ -63,19 +63,19 @@ public final class OpCase {
   }
 
   /** Nothing but the values is other than in a case there is: before running all is known of it. */
-  OpCase otherValues() {
+  public OpCase otherValues() {
     otherValues = true;
     return this;
   }
 
   /** An attribute that does not follow from the inputs. */
-  OpCase with(String attribute, Object value) {
+  public OpCase with(String attribute, Object value) {
     attributes.put(attribute, value);
     return this;
   }
 
   /** Inputs known when the graph is built, as constants: shapes, axes, permutations. */
-  OpCase fixed(int... indices) {
+  public OpCase fixed(int... indices) {
     for (int i : indices) {
       fixed.add(i);
     }
@@ -83,7 +83,7 @@ public final class OpCase {
   }
 
   /** Outputs whose values are the engine's own business. */
-  OpCase unchecked(int... outputs) {
+  public OpCase unchecked(int... outputs) {
     for (int i : outputs) {
       unchecked.add(i);
     }
@@ -91,43 +91,43 @@ public final class OpCase {
   }
 
   /** Both engines must fail with this code at the latest when the graph runs. */
-  OpCase fails(Code code) {
+  public OpCase fails(Code code) {
     error = code;
     return this;
   }
 
   /** Both engines must fail with this code where the graph tells the shapes of its inputs. */
-  OpCase refused(Code code) {
+  public OpCase refused(Code code) {
     known = Knowledge.SHAPES;
     return fails(code);
   }
 
   /** The op is gone from graphs of this GraphDef version on; the case's graph is older. */
-  OpCase removedIn(int version) {
+  public OpCase removedIn(int version) {
     producer = version - 1;
     return this;
   }
 
   /** Compares values this many times more loosely. */
-  OpCase slack(double factor) {
+  public OpCase slack(double factor) {
     slack = factor;
     return this;
   }
 
   /** Leaves out gradients: there are none, or the inputs lie where they are not defined. */
-  OpCase noGradient() {
+  public OpCase noGradient() {
     differentiable = false;
     return this;
   }
 
   /** Trusts finite differences alone: TensorFlow's own gradient in C++ is wrong here. */
-  OpCase gradientByDifferences() {
+  public OpCase gradientByDifferences() {
     tensorFlowsGradient = false;
     return this;
   }
 
   /** Leaves out the gradients by these inputs. */
-  OpCase noGradientBy(int... indices) {
+  public OpCase noGradientBy(int... indices) {
     for (int i : indices) {
       noGradient.add(i);
     }
@@ -135,14 +135,14 @@ public final class OpCase {
   }
 
   /** Compares types and shapes only. */
-  OpCase random() {
+  public OpCase random() {
     random = true;
     differentiable = false;
     return this;
   }
 
   /** The output is a serialized Summary, compared by what it says rather than byte by byte. */
-  OpCase summary() {
+  public OpCase summary() {
     summary = true;
     differentiable = false;
     return this;
@@ -159,7 +159,7 @@ public final class OpCase {
   }
 
   /** Whether it is for TensorFlow to say if the case fails. */
-  boolean isOpen() {
+  public boolean isOpen() {
     return open;
   }
 
@@ -167,46 +167,46 @@ public final class OpCase {
    * What the graph says when the case is run. Where it must fail that is nothing, so that both
    * engines have to find out from the values.
    */
-  Knowledge known() {
+  public Knowledge known() {
     return error == Code.OK ? Knowledge.SHAPES : known;
   }
 
   /** Whether what can be known before running is compared in another case. */
-  boolean isOfOtherValues() {
+  public boolean isOfOtherValues() {
     return otherValues;
   }
 
-  double slack() {
+  public double slack() {
     return slack;
   }
 
-  List<Tensor> inputs() {
+  public List<Tensor> inputs() {
     return inputs;
   }
 
-  Map<String, Object> attributes() {
+  public Map<String, Object> attributes() {
     return attributes;
   }
 
   /** Whether an input is known when the graph is built. */
-  boolean isFixed(int input) {
+  public boolean isFixed(int input) {
     return fixed.contains(input);
   }
 
-  boolean isRandom() {
+  public boolean isRandom() {
     return random;
   }
 
-  boolean isSummary() {
+  public boolean isSummary() {
     return summary;
   }
 
-  boolean isChecked(int output) {
+  public boolean isChecked(int output) {
     return !random && !unchecked.contains(output);
   }
 
   /** The inputs gradients are compared by. */
-  List<Integer> gradientInputs() {
+  public List<Integer> gradientInputs() {
     List<Integer> by = new ArrayList<>();
     for (int i = 0; i < inputs.size(); i++) {
       DType dtype = inputs.get(i).dtype();
@@ -219,17 +219,17 @@ public final class OpCase {
   }
 
   /** Whether TensorFlow's own gradient may be asked; of axes of 64 bits it ends the process. */
-  boolean isTensorFlowsGradientSound() {
+  public boolean isTensorFlowsGradientSound() {
     return tensorFlowsGradient
         && fixed.stream().noneMatch(i -> inputs.get(i).dtype() == DType.INT64);
   }
 
-  static String input(int index) {
+  public static String input(int index) {
     return "in" + index;
   }
 
   /** What a graph says of its inputs before it runs. */
-  enum Knowledge {
+  public enum Knowledge {
     /** The shape of every input, the value of the fixed ones. */
     SHAPES,
     /** The same, but only the rank of those fed. */
@@ -243,11 +243,11 @@ public final class OpCase {
   }
 
   /** A graph with placeholders, constants and the op. */
-  GraphDef graph(Knowledge knowledge) {
+  public GraphDef graph(Knowledge knowledge) {
     return writer(knowledge).build();
   }
 
-  GraphWriter writer(Knowledge knowledge) {
+  public GraphWriter writer(Knowledge knowledge) {
     GraphWriter graph = new GraphWriter();
     if (producer != 0) {
       graph.producer(producer);
@@ -268,7 +268,7 @@ public final class OpCase {
   }
 
   /** The values of the placeholders of {@link #graph}. */
-  Map<String, Tensor> feeds(Knowledge knowledge) {
+  public Map<String, Tensor> feeds(Knowledge knowledge) {
     Map<String, Tensor> feeds = new LinkedHashMap<>();
     for (int i = 0; i < inputs.size(); i++) {
       boolean hidden = knowledge == Knowledge.NO_VALUES || knowledge == Knowledge.NOTHING;

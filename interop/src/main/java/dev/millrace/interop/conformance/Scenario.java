@@ -18,7 +18,8 @@ import java.util.function.UnaryOperator;
 /** A small graph with state, and the steps to run on it, each of whose fetches must agree. */
 public final class Scenario {
   /** One step; {@code error} is what it must fail with, OK if it must not. */
-  record Step(Map<String, Tensor> feeds, List<String> fetches, List<String> targets, Code error) {}
+  public record Step(
+      Map<String, Tensor> feeds, List<String> fetches, List<String> targets, Code error) {}
 
   /**
    * What is differentiated.
@@ -27,7 +28,7 @@ public final class Scenario {
    * @param fed the placeholder its value is fed to
    * @param prepare what is run with the feeds first
    */
-  record Derivative(
+  public record Derivative(
       String y, String x, String fed, Map<String, Tensor> feeds, List<String> prepare) {}
 
   private final String name;
@@ -50,12 +51,12 @@ public final class Scenario {
    * The same steps on the same graph with another type in place of one, where TensorFlow alone says
    * which of them fail.
    */
-  Scenario retyped(DType from, DType to) {
+  public Scenario retyped(DType from, DType to) {
     return retyped(from, to, "", t -> t);
   }
 
   /** The same in another type, and with other values where that is. */
-  Scenario retyped(DType from, DType to, String how, UnaryOperator<Tensor> change) {
+  public Scenario retyped(DType from, DType to, String how, UnaryOperator<Tensor> change) {
     return changed(
         ", of " + to + how,
         type -> type == from.number() ? to.number() : type,
@@ -63,7 +64,7 @@ public final class Scenario {
   }
 
   /** The same with other values fed and in constants. */
-  Scenario changed(String how, UnaryOperator<Tensor> change) {
+  public Scenario changed(String how, UnaryOperator<Tensor> change) {
     return changed(how, type -> type, change);
   }
 
@@ -102,7 +103,7 @@ public final class Scenario {
   }
 
   /** What is fed and what is constant, but for scalars among the constants: those are settings. */
-  List<Tensor> values() {
+  public List<Tensor> values() {
     List<Tensor> values = new ArrayList<>();
     steps.forEach(step -> values.addAll(step.feeds().values()));
     for (NodeDef node : graphDef().getNodeList()) {
@@ -117,7 +118,7 @@ public final class Scenario {
   }
 
   /** Whether it is for TensorFlow to say which steps fail. */
-  boolean isOpen() {
+  public boolean isOpen() {
     return rewritten != null;
   }
 
@@ -126,66 +127,66 @@ public final class Scenario {
     return name;
   }
 
-  GraphWriter graph() {
+  public GraphWriter graph() {
     return graph;
   }
 
-  GraphDef graphDef() {
+  public GraphDef graphDef() {
     return rewritten != null ? rewritten : graph.build();
   }
 
-  List<Step> steps() {
+  public List<Step> steps() {
     return steps;
   }
 
-  List<Derivative> derivatives() {
+  public List<Derivative> derivatives() {
     return derivatives;
   }
 
-  double slack() {
+  public double slack() {
     return slack;
   }
 
-  Scenario slack(double factor) {
+  public Scenario slack(double factor) {
     slack = factor;
     return this;
   }
 
   /** Adds a step for its effect. */
-  Scenario run(String... targets) {
+  public Scenario run(String... targets) {
     steps.add(new Step(Map.of(), List.of(), List.of(targets), Code.OK));
     return this;
   }
 
-  Scenario run(Map<String, Tensor> feeds, String... targets) {
+  public Scenario run(Map<String, Tensor> feeds, String... targets) {
     steps.add(new Step(feeds, List.of(), List.of(targets), Code.OK));
     return this;
   }
 
   /** Adds a step for its values. */
-  Scenario fetch(String... fetches) {
+  public Scenario fetch(String... fetches) {
     return fetch(Map.of(), fetches);
   }
 
-  Scenario fetch(Map<String, Tensor> feeds, String... fetches) {
+  public Scenario fetch(Map<String, Tensor> feeds, String... fetches) {
     steps.add(new Step(feeds, List.of(fetches), List.of(), Code.OK));
     return this;
   }
 
   /** Adds a step that must fail. */
-  Scenario fails(Code code, String... targets) {
+  public Scenario fails(Code code, String... targets) {
     steps.add(new Step(Map.of(), List.of(), List.of(targets), code));
     return this;
   }
 
   /** Adds a step with one target that must end with this code. */
-  Scenario step(Map<String, Tensor> feeds, Code code, String target) {
+  public Scenario step(Map<String, Tensor> feeds, Code code, String target) {
     steps.add(new Step(feeds, List.of(), List.of(target), code));
     return this;
   }
 
   /** Compares the gradient of {@code y} by a placeholder. */
-  Scenario differentiate(String y, String x, Map<String, Tensor> feeds) {
+  public Scenario differentiate(String y, String x, Map<String, Tensor> feeds) {
     derivatives.add(new Derivative(y, x, x, feeds, List.of()));
     return this;
   }
@@ -193,7 +194,7 @@ public final class Scenario {
   /**
    * Compares the gradient of {@code y} by a variable, to which {@code assign} gives what is fed.
    */
-  Scenario differentiate(
+  public Scenario differentiate(
       String y, String handle, String assign, String fed, Map<String, Tensor> feeds) {
     derivatives.add(new Derivative(y, handle, fed, feeds, List.of(assign)));
     return this;

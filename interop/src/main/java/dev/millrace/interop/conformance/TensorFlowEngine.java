@@ -1,7 +1,7 @@
 package dev.millrace.interop.conformance;
 
 import dev.millrace.interop.RealTensorFlow;
-import dev.millrace.interop.SessionOptions;
+import dev.millrace.interop.TensorFlowSessionOptions;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.GraphOptions;
@@ -25,7 +25,8 @@ public final class TensorFlowEngine implements Engine {
 
   @Override
   public Loaded load(GraphDef graph) {
-    RealTensorFlow tensorFlow = RealTensorFlow.of(graph, SessionOptions.local().withConfig(PLAIN));
+    RealTensorFlow tensorFlow =
+        RealTensorFlow.of(graph, TensorFlowSessionOptions.local().withConfig(PLAIN));
     return new Loaded() {
       @Override
       public List<Tensor> run(

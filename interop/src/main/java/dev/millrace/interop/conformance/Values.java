@@ -14,7 +14,7 @@ import java.util.Random;
  * every floating type holds exactly, unless said otherwise; nothing is denormal, which TensorFlow
  * takes for zero.
  */
-final class Values {
+public final class Values {
   /** A number whose exponential is infinite, and of whose square all of a float is left. */
   private static final double LARGE = 1e3;
 
@@ -43,12 +43,12 @@ final class Values {
   }
 
   /** Reseeds for {@code subject}, so that its values do not depend on other cases. */
-  void beginFor(String subject) {
+  public void beginFor(String subject) {
     random.setSeed(subject.hashCode());
   }
 
   /** What numbers an op is given. */
-  enum Domain {
+  public enum Domain {
     /** Between -2 and 2, or small integers of either sign where the type has them. */
     ANY,
     /** Above 0. */
@@ -65,11 +65,11 @@ final class Values {
     SPECIAL
   }
 
-  Tensor any(DType dtype, long... dims) {
+  public Tensor any(DType dtype, long... dims) {
     return of(Domain.ANY, dtype, Shape.of(dims));
   }
 
-  Tensor of(Domain domain, DType dtype, Shape shape) {
+  public Tensor of(Domain domain, DType dtype, Shape shape) {
     int n = (int) shape.elements();
     if (dtype == DType.STRING) {
       String[] words = new String[n];
@@ -128,7 +128,7 @@ final class Values {
   }
 
   /** Integers from {@code low} to below {@code high}. */
-  Tensor between(DType dtype, int low, int high, long... dims) {
+  public Tensor between(DType dtype, int low, int high, long... dims) {
     Tensor t = Tensor.allocate(dtype, Shape.of(dims));
     for (long i = 0; i < t.elements(); i++) {
       t.setLong(i, low + random.nextInt(high - low));
@@ -137,7 +137,7 @@ final class Values {
   }
 
   /** Rows that are each a probability distribution. */
-  Tensor distributions(DType dtype, long rows, int classes) {
+  public Tensor distributions(DType dtype, long rows, int classes) {
     Tensor t = Tensor.allocate(dtype, Shape.of(rows, classes));
     for (long r = 0; r < rows; r++) {
       double left = 1;
@@ -151,7 +151,7 @@ final class Values {
   }
 
   /** The same number in every element. */
-  static Tensor filled(DType dtype, double value, long... dims) {
+  public static Tensor filled(DType dtype, double value, long... dims) {
     Tensor t = Tensor.allocate(dtype, Shape.of(dims));
     for (long i = 0; i < t.elements(); i++) {
       t.setDouble(i, value);
@@ -163,7 +163,7 @@ final class Values {
    * The same numbers in another type, in the same order. Fractions become whole numbers four times
    * as large, and whole numbers from 0 on where the type has no others.
    */
-  static Tensor retyped(Tensor t, DType to) {
+  public static Tensor retyped(Tensor t, DType to) {
     int n = (int) t.elements();
     boolean counts = t.dtype().isFloating() && !to.isFloating();
     double[] numbers = new double[n];

@@ -2,6 +2,8 @@ package dev.millrace.interop.ring;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.TestSettings;
 import dev.millrace.interop.ChildProcess;
 import dev.millrace.interop.bench.Contender;
 import java.io.IOException;
@@ -48,7 +50,7 @@ public final class DataParallel {
    * python3-torch wants libopenblas0-pthread beside it.
    */
   public static Contender pyTorch(String network) {
-    String python = System.getProperty("millrace.torch", "/usr/bin/python3");
+    String python = Config.ofProcess().get(TestSettings.TORCH);
     List<ChildProcess> ranks = new ArrayList<>();
     try (InputStream script = DataParallel.class.getResourceAsStream("data_parallel.py")) {
       Path file = Files.createTempFile("data_parallel-", ".py");

@@ -36,7 +36,7 @@ final class Ranks implements Contender {
     return started(name, ranks, List.of());
   }
 
-  /** Likewise, and others that only have to be ended with them. */
+  /** Starts the ranks, and other processes that only end with them. */
   static Ranks started(String name, List<ChildProcess> ranks, List<ChildProcess> others) {
     Ranks all = new Ranks(name, ranks, others);
     try {

@@ -2,6 +2,7 @@ package dev.millrace.interop.ring;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -83,7 +84,7 @@ final class ShapedHosts implements AutoCloseable {
     try {
       Process p = new ProcessBuilder(command.split(" ")).redirectErrorStream(true).start();
       String said = new String(p.getInputStream().readAllBytes()).strip();
-      if (!p.waitFor(10, TimeUnit.SECONDS) || p.exitValue() != 0) {
+      if (!Timers.system().join(p, TimeUnit.SECONDS.toNanos(10)) || p.exitValue() != 0) {
         throw new MillraceException(
             Code.FAILED_PRECONDITION,
             "SKIPPED: shaped links need network namespaces, and '" + command + "' failed: " + said);

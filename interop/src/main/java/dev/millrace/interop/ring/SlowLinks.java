@@ -1,6 +1,8 @@
 package dev.millrace.interop.ring;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.TestSettings;
 import dev.millrace.interop.ChildProcess;
 import dev.millrace.interop.bench.Contender;
 import dev.millrace.interop.bench.Match;
@@ -41,13 +43,11 @@ public final class SlowLinks {
   }
 
   public static void main(String[] args) {
-    String rate = System.getProperty("bench.rate", "1gbit");
-    String network = System.getProperty("bench.network", "mlp");
+    Config config = Config.ofProcess();
+    String rate = config.get(TestSettings.BENCH_RATE);
+    String network = config.get(TestSettings.BENCH_NETWORK);
     Match match =
-        new Match(
-            Integer.getInteger("bench.rounds", 3),
-            Duration.ofMillis(
-                (long) (1000 * Double.parseDouble(System.getProperty("bench.seconds", "2")))));
+        new Match(config.get(TestSettings.BENCH_ROUNDS), config.get(TestSettings.BENCH_SECONDS));
     List<String> wanted = args.length == 0 ? List.of("overlap", "servers") : List.of(args);
     try (ShapedHosts hosts = new ShapedHosts(HOSTS, rate)) {
       SlowLinks links = new SlowLinks(hosts, network, match);
@@ -65,7 +65,7 @@ public final class SlowLinks {
   }
 
   private static int[] workers(String unlessToldOtherwise) {
-    String list = System.getProperty("bench.workers", unlessToldOtherwise);
+    String list = Config.ofProcess().find(TestSettings.BENCH_WORKERS).orElse(unlessToldOtherwise);
     return Arrays.stream(list.split(",")).mapToInt(Integer::parseInt).toArray();
   }
 

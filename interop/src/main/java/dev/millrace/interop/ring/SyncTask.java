@@ -1,9 +1,9 @@
 package dev.millrace.interop.ring;
 
 import dev.millrace.cluster.ClusterSession;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
 import dev.millrace.interop.ChildProcess;

@@ -45,13 +45,13 @@ public final class SyncTraining implements Contender {
     return ChildProcess.start("sync-" + job + index, commandOf.apply(arguments), environment);
   }
 
-  /** Millrace's. */
+  /** Synchronous training by Millrace. */
   public static Contender millrace(String network) {
     return new SyncTraining(
         "Millrace, 1 ps + 2 workers", network, a -> ChildProcess.java(SyncTask.class, a));
   }
 
-  /** TensorFlow's. */
+  /** Synchronous training by Python's TensorFlow. */
   public static Contender tensorFlow(String network) {
     PythonTensorFlow python = PythonTensorFlow.find();
     return new SyncTraining(

@@ -1,5 +1,6 @@
 package dev.millrace.interop.ring;
 
+import dev.millrace.base.Timers;
 import dev.millrace.collective.Ring;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
@@ -58,11 +59,11 @@ final class TrainingRank {
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = in.readLine(); line != null; line = in.readLine()) {
       int steps = Integer.parseInt(line);
-      long start = System.nanoTime();
+      long start = Timers.system().now();
       for (int i = 0; i < steps; i++) {
         step.run(batch)[0].close();
       }
-      ChildProcess.reply(System.out, Double.toString((System.nanoTime() - start) / 1e9));
+      ChildProcess.reply(System.out, Double.toString((Timers.system().now() - start) / 1e9));
     }
   }
 }

@@ -3,10 +3,12 @@ package dev.millrace.interop.conformance;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.Op;
 import dev.millrace.interop.GraphWriter;
 import dev.millrace.interop.conformance.GradientConformance.Measure;
+import dev.millrace.interop.conformance.cases.AllCases;
+import dev.millrace.interop.conformance.cases.VariantCases;
 import dev.millrace.ops.StandardOps;
 import java.io.IOException;
 import java.io.InputStream;
@@ -85,7 +87,7 @@ class MillraceConformanceTest {
   Stream<DynamicTest> millraceAgreesWithTensorFlow() {
     OpConformance conformance = new OpConformance(new MillraceEngine());
     Stream<DynamicTest> tables =
-        CaseTable.all().stream()
+        AllCases.tables().stream()
             .map(
                 table ->
                     DynamicTest.dynamicTest(
@@ -133,7 +135,7 @@ class MillraceConformanceTest {
     List<String> differences = new ArrayList<>();
     for (Op op : StandardOps.ALL) {
       if (GraphWriter.isDefined(op.name()) && !NEWER.contains(op.name())) {
-        differences.addAll(Signature.differences(op));
+        differences.addAll(OpSignature.differences(op));
       }
     }
     assertEquals(List.of(), differences, () -> String.join("\n", differences));
@@ -152,7 +154,7 @@ class MillraceConformanceTest {
     List<String> differences = new ArrayList<>();
     for (String name : wanted) {
       if (ours.containsKey(name) && GraphWriter.isDefined(name)) {
-        differences.addAll(Signature.differences(ours.get(name)));
+        differences.addAll(OpSignature.differences(ours.get(name)));
       } else if (!ours.containsKey(name)) {
         missing.add(name);
       }
@@ -199,7 +201,7 @@ class MillraceConformanceTest {
 
   private static Coverage coverage() {
     Coverage coverage = new Coverage();
-    for (CaseTable table : CaseTable.all()) {
+    for (CaseTable table : AllCases.tables()) {
       table.cases().forEach(coverage::add);
       table.scenarios().forEach(coverage::add);
     }
@@ -210,7 +212,7 @@ class MillraceConformanceTest {
   void everyOpThatTensorFlowHasTooHasACase() {
     Set<String> covered = new HashSet<>(WITHOUT_CASES);
     int cases = 0;
-    for (CaseTable table : CaseTable.all()) {
+    for (CaseTable table : AllCases.tables()) {
       cases += table.cases().size() + table.scenarios().size();
       table.cases().forEach(c -> covered.add(c.op()));
       table

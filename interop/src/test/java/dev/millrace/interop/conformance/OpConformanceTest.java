@@ -40,7 +40,7 @@ class OpConformanceTest {
   @Test
   void anotherTypeOrShapeIsFound() {
     Skewed skewed = new Skewed();
-    skewed.value = t -> t.reshaped(Shape.of(1, 3)).guarded();
+    skewed.value = t -> t.reshaped(Shape.of(1, 3));
     assertTrue(kinds(skewed, square).contains(Kind.VALUE));
     skewed.value = t -> Values.filled(DType.FLOAT, 1, 3);
     assertTrue(kinds(skewed, square).contains(Kind.VALUE));
@@ -101,7 +101,7 @@ class OpConformanceTest {
   }
 
   private static Tensor changed(Tensor t, double factor) {
-    Tensor copy = t.copyCounted().guarded();
+    Tensor copy = t.copy();
     copy.setDouble(0, copy.doubleAt(0) * factor);
     return copy;
   }

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
-import dev.millrace.storage.BundleReader;
+import dev.millrace.storage.checkpoint.BundleReader;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import java.io.IOException;
@@ -167,6 +167,7 @@ class FailureTableTest {
   }
 
   /** Asynchronous workers do not notice the loss of another; synchronous ones wait for it. */
+  // README claim: hang-named
   private void workerKilled(boolean sync) throws Exception {
     long seen = job.logSize(CHIEF);
     long begun = System.nanoTime();
@@ -264,6 +265,7 @@ class FailureTableTest {
   }
 
   /** Pauses a task, for at least as long as {@code survivor} takes to name it; null for none. */
+  // README claim: hang-named
   private void paused(String name, String survivor) throws Exception {
     long seen = survivor == null ? 0 : job.logSize(survivor);
     long begun = System.nanoTime();
@@ -288,9 +290,9 @@ class FailureTableTest {
   private void checkCheckpoint(long saved) {
     Path latest = CheckpointFolder.latest(folder).orElseThrow();
     try (BundleReader reader = new BundleReader(latest);
-        Tensor step = reader.read("global_step").guarded();
-        Tensor w = reader.read("w").guarded();
-        Tensor ballast = reader.read("ballast").guarded()) {
+        Tensor step = reader.read("global_step");
+        Tensor w = reader.read("w");
+        Tensor ballast = reader.read("ballast")) {
       assertTrue(step.longValue() >= saved, latest + " is older than step " + saved);
       // Later than its name, if others have trained on while the chief saved.
       assertTrue(step.longValue() >= step(latest) - SLACK, latest + " has step " + step);

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
-import dev.millrace.storage.BundleReader;
+import dev.millrace.storage.checkpoint.BundleReader;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import java.io.IOException;
@@ -185,8 +185,8 @@ class RandomKillsTest {
         reader.read(name).close(); // checks its checksum
         read.add(name);
       }
-      try (Tensor step = reader.read("global_step").guarded();
-          Tensor w = reader.read("w").guarded()) {
+      try (Tensor step = reader.read("global_step");
+          Tensor w = reader.read("w")) {
         assertTrue(step.longValue() >= last, latest + " is of step " + step.longValue());
         assertTrue(
             Math.abs(w.floatValue() - step.longValue()) <= SLACK + kills,

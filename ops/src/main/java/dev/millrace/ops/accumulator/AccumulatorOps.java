@@ -2,14 +2,14 @@ package dev.millrace.ops.accumulator;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.state.HandleKind;
 import dev.millrace.ops.state.ResourceHandles;
 import dev.millrace.tensor.DType;
@@ -229,7 +229,8 @@ public final class AccumulatorOps {
     return user(kind, "AccumulatorSetGlobalStep")
         .input("new_global_step: int64")
         .shape(Shapes.none())
-        .kernel(c -> kind.resource(c, GradientAccumulator.class).setGlobalStep(scalar(c).longAt(0)))
+        .kernel(
+            c -> kind.resource(c, GradientAccumulator.class).setGlobalStep(c, scalar(c).longAt(0)))
         .build();
   }
 

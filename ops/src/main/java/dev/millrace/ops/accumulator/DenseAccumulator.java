@@ -1,12 +1,13 @@
 package dev.millrace.ops.accumulator;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.AddScaled;
-import dev.millrace.tensor.math.BinaryOp;
-import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.elementwise.AddScaled;
+import dev.millrace.tensor.math.elementwise.BinaryOp;
+import dev.millrace.tensor.math.elementwise.Elementwise;
 
 /** Sums whole tensors. */
 final class DenseAccumulator extends GradientAccumulator {
@@ -27,7 +28,7 @@ final class DenseAccumulator extends GradientAccumulator {
           kind(), spec().name(), expected, gradient.shape());
     }
     if (sum == null) {
-      sum = gradient.copyCounted();
+      sum = Refs.copy(gradient);
     } else {
       AddScaled.to(sum, gradient, 1);
     }
@@ -47,19 +48,19 @@ final class DenseAccumulator extends GradientAccumulator {
 
   /** Divides in place. */
   static void divide(Tensor t, int n) {
-    Tensor by = Tensor.allocateCounted(t.dtype(), Shape.scalar());
+    Tensor by = Refs.allocate(t.dtype(), Shape.scalar());
     try {
       by.setDouble(0, n);
       Elementwise.binary(BinaryOp.DIV, t, by, t);
     } finally {
-      by.release();
+      Refs.release(by);
     }
   }
 
   @Override
   void clear() {
     if (sum != null) {
-      sum.release();
+      Refs.release(sum);
       sum = null;
     }
   }

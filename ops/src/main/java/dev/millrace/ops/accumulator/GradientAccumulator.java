@@ -2,8 +2,9 @@ package dev.millrace.ops.accumulator;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.StateJournal;
 import dev.millrace.ops.waiting.Waiter;
 import dev.millrace.ops.waiting.WaitingRoom;
 import dev.millrace.tensor.DType;
@@ -31,6 +32,9 @@ public abstract class GradientAccumulator implements Resources.Resource {
   private long globalStep;
   private long dropped;
 
+  /** Told of every change under the lock; null where state is kept in memory only. */
+  private StateJournal journal;
+
   GradientAccumulator(Spec spec) {
     this.spec = spec;
   }
@@ -38,6 +42,18 @@ public abstract class GradientAccumulator implements Resources.Resource {
   @Override
   public String kind() {
     return spec.kind();
+  }
+
+  @Override
+  public final synchronized void reportTo(StateJournal to) {
+    journal = to;
+  }
+
+  /** Under the lock. */
+  private void changedBy(KernelContext c) {
+    if (journal != null) {
+      journal.changed(c.stepId());
+    }
   }
 
   final Spec spec() {
@@ -60,11 +76,12 @@ public abstract class GradientAccumulator implements Resources.Resource {
   }
 
   /** Says which step it is now. */
-  final synchronized void setGlobalStep(long step) {
+  final synchronized void setGlobalStep(KernelContext c, long step) {
     if (step < globalStep) {
       LOG.debug("{} '{}' is set back from step {} to {}.", kind(), spec.name(), globalStep, step);
     }
     globalStep = step;
+    changedBy(c);
   }
 
   /** Adds the gradient in the inputs of {@code c} if {@code localStep} is not outdated. */
@@ -76,6 +93,7 @@ public abstract class GradientAccumulator implements Resources.Resource {
       }
       add(c, count);
       count++;
+      changedBy(c);
     }
     room.serve();
   }
@@ -134,6 +152,7 @@ public abstract class GradientAccumulator implements Resources.Resource {
       globalStep++;
       delivery = reduce(count);
       count = 0;
+      changedBy(context());
       return Progress.DONE;
     }
 

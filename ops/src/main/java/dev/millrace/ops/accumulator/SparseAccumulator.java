@@ -1,11 +1,12 @@
 package dev.millrace.ops.accumulator;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.AddScaled;
 import dev.millrace.tensor.math.StridedCopy;
+import dev.millrace.tensor.math.elementwise.AddScaled;
 import java.util.Arrays;
 
 /**
@@ -36,7 +37,7 @@ final class SparseAccumulator extends GradientAccumulator {
       indices = more;
       counts = new int[more.length];
       Arrays.fill(counts, 1);
-      values = rows.copyCounted();
+      values = Refs.copy(rows);
     } else {
       merge(more, rows);
     }
@@ -59,7 +60,7 @@ final class SparseAccumulator extends GradientAccumulator {
     }
     Shape row = rowOf(rows);
     long width = row.elements();
-    Tensor total = Tensor.allocateCounted(rows.dtype(), Shape.of(n).concat(row));
+    Tensor total = Refs.allocate(rows.dtype(), Shape.of(n).concat(row));
     for (int k = 0; k < n; k++) {
       boolean sum = fromSum[k] >= 0;
       long start = (sum ? fromSum[k] : fromGradient[k]) * width;
@@ -68,7 +69,7 @@ final class SparseAccumulator extends GradientAccumulator {
         AddScaled.to(total, k * width, rows, fromGradient[k] * width, width, 1);
       }
     }
-    values.release();
+    Refs.release(values);
     values = total;
     indices = Arrays.copyOf(merged, n);
     counts = Arrays.copyOf(mergedCounts, n);
@@ -188,7 +189,7 @@ final class SparseAccumulator extends GradientAccumulator {
   @Override
   void clear() {
     if (values != null) {
-      values.release();
+      Refs.release(values);
     }
     clearFields();
   }

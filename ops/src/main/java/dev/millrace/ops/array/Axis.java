@@ -18,7 +18,7 @@ public final class Axis {
     return (int) (axis < 0 ? axis + rank : axis);
   }
 
-  /** Likewise, read from a tensor of one element. */
+  /** The axis in a tensor of one element, as an index from 0. */
   public static int of(Tensor axis, int rank) {
     return of(single(axis, "axis"), rank);
   }

@@ -1,12 +1,12 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.math.BroadcastGradient;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -72,7 +72,7 @@ public final class BroadcastTo {
     Shape out = Axis.shape(c.input(1));
     check(in, out);
     if (in.equals(out)) {
-      c.output(0, x.retain());
+      c.output(0, Refs.retain(x));
       return;
     }
     Tensor y = c.allocate(0, out);

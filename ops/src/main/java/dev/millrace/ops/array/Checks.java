@@ -2,12 +2,13 @@ package dev.millrace.ops.array;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -126,7 +127,7 @@ public final class Checks {
               String message = node.stringAttr("message");
               return c -> {
                 checkFinite(c.input(0), message);
-                c.output(0, c.input(0).retain());
+                c.output(0, Refs.retain(c.input(0)));
               };
             })
         .gradient(
@@ -168,7 +169,7 @@ public final class Checks {
         }
         System.err.println(s);
       }
-      c.output(0, c.input(0).retain());
+      c.output(0, Refs.retain(c.input(0)));
     };
   }
 

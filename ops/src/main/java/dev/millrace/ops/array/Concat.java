@@ -1,13 +1,12 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.math.Cast;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -160,7 +159,7 @@ public final class Concat {
   private static void gradient(GradientContext g, int first, int axisInput) {
     int n = g.node().inputCount() - 1;
     Scope s = g.scope();
-    Output axis = Cast.of(s, g.input(axisInput), DType.INT32);
+    Output axis = MathNodes.cast(s, g.input(axisInput), DType.INT32);
     List<Output> inputs = g.node().inputs().subList(first, first + n);
     long[] sizes = sizes(inputs, new ShapeContext(g.node()).constant(axisInput));
     List<Output> parts;

@@ -1,9 +1,10 @@
 package dev.millrace.ops.array;
 
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -16,17 +17,18 @@ public final class Const {
           .attr("dtype: type")
           .output("output: dtype")
           .shape(c -> List.of(c.node().tensorAttr("value").shape()))
+          .runsOnAnyDevice()
           .kernelPerNode(
               node -> {
                 Tensor value = node.tensorAttr("value");
-                return c -> c.output(0, value.retain());
+                return c -> c.output(0, c.memory().fromHost(Refs.retain(value)));
               })
           .noGradient("a constant depends on nothing")
           .build();
 
   private Const() {}
 
-  /** Adds {@code value} as a constant; the graph keeps the tensor. */
+  /** Adds {@code value} as a constant. The graph shares its memory; the tensor may be closed. */
   public static Output of(Scope scope, Tensor value) {
     return scope.node(OP).attr("value", value).attr("dtype", value.dtype()).add().output();
   }

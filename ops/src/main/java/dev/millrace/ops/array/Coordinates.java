@@ -4,7 +4,6 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.ops.math.Cast;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -86,6 +85,6 @@ final class Coordinates {
   /** The shape of {@code x} in the type of {@code indices}. */
   static Output shapeFor(Scope s, Output x, Output indices) {
     DType type = indices.dtype();
-    return type == DType.INT64 ? ShapeOf.longs(s, x) : Cast.of(s, ShapeOf.of(s, x), type);
+    return type == DType.INT64 ? ShapeOf.longs(s, x) : MathNodes.cast(s, ShapeOf.of(s, x), type);
   }
 }

@@ -1,13 +1,12 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.math.Reduction;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -98,8 +97,7 @@ public final class DynamicPartition {
     int n = g.node().outputCount();
     Output shape = ShapeOf.of(s, partitions);
     Output numbers =
-        Reshape.of(
-            s, Range.of(s, Reduction.of(s, Reduction.PROD, shape, Const.ints(s, 0), false)), shape);
+        Reshape.of(s, Range.of(s, MathNodes.prod(s, shape, Const.ints(s, 0), false)), shape);
     List<Output> places = of(s, numbers, partitions, n);
     List<Output> dys = IntStream.range(0, n).mapToObj(g::dy).toList();
     Output rows = DynamicStitch.of(s, places, dys);

@@ -1,10 +1,11 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -19,7 +20,8 @@ public final class ExpandDims {
           .input("dim: Tdim")
           .output("output: T")
           .shape(ExpandDims::infer)
-          .kernel(c -> c.output(0, c.input(0).reshaped(expand(c.input(0).shape(), c.input(1)))))
+          .kernel(
+              c -> c.output(0, Refs.reshaped(c.input(0), expand(c.input(0).shape(), c.input(1)))))
           .gradient(Reshape::likeInput)
           .build();
 
@@ -33,7 +35,7 @@ public final class ExpandDims {
     return of(scope, input, Const.of(scope, axis));
   }
 
-  /** Likewise at an axis that is known only when the graph runs. */
+  /** Adds {@code input} with a dimension of 1 at an axis that is computed by the graph. */
   public static Output of(Scope scope, Output input, Output axis) {
     return scope.add(OP, input, axis).output();
   }

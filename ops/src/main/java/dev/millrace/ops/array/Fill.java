@@ -1,10 +1,9 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.ops.math.Reduction;
 import dev.millrace.tensor.Shape;
 import java.util.List;
 
@@ -30,9 +29,9 @@ public final class Fill {
                   throw MillraceException.invalid(
                       "value must be a scalar, got shape %s", c.input(1).shape());
                 }
-                dev.millrace.tensor.math.Fill.with(c.input(1), c.allocate(0, s));
+                dev.millrace.tensor.math.elementwise.TensorFill.with(c.input(1), c.allocate(0, s));
               })
-          .gradient(g -> g.dx(1, Reduction.sumAll(g.scope(), g.dy())))
+          .gradient(g -> g.dx(1, MathNodes.sumAll(g.scope(), g.dy())))
           .build();
 
   private Fill() {}
@@ -42,7 +41,7 @@ public final class Fill {
     return scope.add(OP, dims, value).output();
   }
 
-  /** Likewise of a shape that is known now. */
+  /** Adds a tensor of constant shape, filled with {@code value}. */
   public static Output of(Scope scope, Shape shape, Output value) {
     return of(scope, Const.dims(scope, shape), value);
   }

@@ -1,12 +1,9 @@
 package dev.millrace.ops.array;
 
+import dev.millrace.graph.GradientContext;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.math.Arithmetic;
-import dev.millrace.ops.math.Cast;
-import dev.millrace.ops.math.Reduction;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -51,11 +48,11 @@ final class GatherGradient {
     Output indices = g.input(1);
     Output shape = ShapeOf.known(s, params);
     Output rank = ShapeOf.rank(s, params);
-    Output given = Cast.of(s, g.input(2), DType.INT32);
-    Output axis = Arithmetic.floorMod(s, Arithmetic.add(s, given, rank), rank);
+    Output given = MathNodes.cast(s, g.input(2), DType.INT32);
+    Output axis = MathNodes.floorMod(s, MathNodes.add(s, given, rank), rank);
     Output batchDims = batchDims(s, g);
     Output zero = Const.of(s, 0);
-    Output next = Arithmetic.add(s, axis, Const.of(s, 1));
+    Output next = MathNodes.add(s, axis, Const.of(s, 1));
     Output batch = part(s, shape, zero, batchDims);
     Output before = part(s, shape, batchDims, axis);
     Output dim = part(s, shape, axis, next);
@@ -76,18 +73,19 @@ final class GatherGradient {
                 range(s, next, rank)),
             0);
     Output slices = Transpose.of(s, dy, order);
-    Output all = Arithmetic.mul(s, batches, count);
+    Output all = MathNodes.mul(s, batches, count);
     Output table = Reshape.of(s, slices, Concat.of(s, List.of(all, before, after), 0));
 
     // Indices count on from one batch to the next.
-    Output wide = indices.dtype() == DType.INT64 ? indices : Cast.of(s, indices, DType.INT32);
+    Output wide =
+        indices.dtype() == DType.INT64 ? indices : MathNodes.cast(s, indices, DType.INT32);
     Output byBatch = Reshape.of(s, wide, Concat.of(s, List.of(batches, count), 0));
     Output numbers = range(s, zero, Squeeze.of(s, batches, 0));
-    Output offsets = Cast.of(s, Arithmetic.mul(s, numbers, dim), wide.dtype());
-    Output places = Arithmetic.add(s, byBatch, ExpandDims.of(s, offsets, 1));
+    Output offsets = MathNodes.cast(s, MathNodes.mul(s, numbers, dim), wide.dtype());
+    Output places = MathNodes.add(s, byBatch, ExpandDims.of(s, offsets, 1));
     Output flat = Reshape.of(s, places, Const.ints(s, -1));
 
-    Output number = Squeeze.of(s, Arithmetic.mul(s, batches, dim), 0);
+    Output number = Squeeze.of(s, MathNodes.mul(s, batches, dim), 0);
     Output sum = SegmentSum.unsorted(s, table, flat, number);
     Output whole = Reshape.of(s, sum, Concat.of(s, List.of(batch, dim, before, after), 0));
     Output back = Transpose.of(s, whole, Transpose.invert(s, order));
@@ -98,7 +96,7 @@ final class GatherGradient {
   private static Output batchDims(Scope s, GradientContext g) {
     int dims = g.node().intAttr("batch_dims");
     Output given = Const.of(s, dims);
-    return dims >= 0 ? given : Arithmetic.add(s, ShapeOf.rank(s, g.input(1)), given);
+    return dims >= 0 ? given : MathNodes.add(s, ShapeOf.rank(s, g.input(1)), given);
   }
 
   /** {@code shape[from:to]}. */
@@ -110,7 +108,7 @@ final class GatherGradient {
 
   /** The product of a vector, as a vector of one. */
   private static Output product(Scope s, Output vector) {
-    return Reduction.of(s, Reduction.PROD, vector, Const.ints(s, 0), true);
+    return MathNodes.prod(s, vector, Const.ints(s, 0), true);
   }
 
   private static Output range(Scope s, Output from, Output to) {

@@ -1,9 +1,10 @@
 package dev.millrace.ops.array;
 
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.tensor.Refs;
 
 /**
  * Its input. Of a reference it gives the variable's tensor itself, so that updates made later in
@@ -15,8 +16,9 @@ public final class Identity {
           .attr("T: type")
           .input("input: T")
           .output("output: T")
+          .runsOnAnyDevice()
           .shape(Shapes.like(0))
-          .kernel(c -> c.output(0, c.input(0).retain()))
+          .kernel(c -> c.output(0, Refs.retain(c.input(0))))
           .gradient(g -> g.pass(0, 0))
           .build();
 

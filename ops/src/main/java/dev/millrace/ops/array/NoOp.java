@@ -1,15 +1,20 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import java.util.List;
 
 /** Does nothing; a point for control edges to meet. */
 public final class NoOp {
   public static final Op OP =
-      Op.define("NoOp").shape(Shapes.none()).kernel(c -> {}).noGradient("it has no inputs").build();
+      Op.define("NoOp")
+          .runsOnAnyDevice()
+          .shape(Shapes.none())
+          .kernel(c -> {})
+          .noGradient("it has no inputs")
+          .build();
 
   private NoOp() {}
 

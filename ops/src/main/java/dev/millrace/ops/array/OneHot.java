@@ -1,12 +1,12 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -76,7 +76,7 @@ public final class OneHot {
       checkScalar(c.input(2), "on_value");
       checkScalar(c.input(3), "off_value");
       Tensor y = c.allocate(0, shape(indices.shape(), depth, axis));
-      dev.millrace.tensor.math.Fill.with(c.input(3), y);
+      dev.millrace.tensor.math.elementwise.TensorFill.with(c.input(3), y);
       int at = at(indices.shape(), axis);
       long inner = indices.shape().slice(at, indices.shape().rank()).elements();
       long n = indices.elements();

@@ -2,10 +2,10 @@ package dev.millrace.ops.array;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -24,7 +24,7 @@ public final class OnesLike {
               node -> {
                 Tensor one = one(node.output(0).dtype());
                 return c ->
-                    dev.millrace.tensor.math.Fill.with(
+                    dev.millrace.tensor.math.elementwise.TensorFill.with(
                         one, c.allocateOrReuse(0, 0, c.input(0).shape()));
               })
           .noGradient("ones do not depend on the values")

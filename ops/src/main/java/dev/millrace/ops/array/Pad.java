@@ -1,15 +1,15 @@
 package dev.millrace.ops.array;
 
-import static dev.millrace.ops.math.Arithmetic.sub;
+import static dev.millrace.ops.array.MathNodes.sub;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.math.Reduction;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -44,7 +44,7 @@ public final class Pad {
               g -> {
                 Scope s = g.scope();
                 Output inside = gradient(g);
-                g.dx(2, sub(s, Reduction.sumAll(s, g.dy()), Reduction.sumAll(s, inside)));
+                g.dx(2, sub(s, MathNodes.sumAll(s, g.dy()), MathNodes.sumAll(s, inside)));
               })
           .build();
 
@@ -98,14 +98,14 @@ public final class Pad {
           "constant_values must be a scalar; it has shape %s.", value.shape());
     }
     if (out.equals(x.shape())) {
-      c.output(0, x.retain());
+      c.output(0, Refs.retain(x));
       return;
     }
     Tensor y = c.allocate(0, out);
     if (value == null) {
       ZerosLike.clear(y);
     } else {
-      dev.millrace.tensor.math.Fill.with(value, y);
+      dev.millrace.tensor.math.elementwise.TensorFill.with(value, y);
     }
     long[] to = StridedCopy.rowMajor(out.dims());
     long start = 0;

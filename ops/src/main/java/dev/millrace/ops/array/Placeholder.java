@@ -1,13 +1,14 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import java.util.List;
 
@@ -48,7 +49,7 @@ public final class Placeholder {
                 }
                 return List.of(shape);
               })
-          .kernel(c -> c.output(0, c.input(0).retain()))
+          .kernel(c -> c.output(0, Refs.retain(c.input(0))))
           .gradient(g -> g.dx(0, g.dy()))
           .build();
 

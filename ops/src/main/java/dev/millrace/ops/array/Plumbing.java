@@ -1,10 +1,11 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import java.util.List;
 
@@ -20,7 +21,7 @@ public final class Plumbing {
           .kernel(
               c -> {
                 for (int i = 0; i < c.inputCount(); i++) {
-                  c.output(i, c.input(i).retain());
+                  c.output(i, Refs.retain(c.input(i)));
                 }
               })
           .gradient(
@@ -40,7 +41,7 @@ public final class Plumbing {
           .input("input: T")
           .output("output: T")
           .shape(Shapes.like(0))
-          .kernel(c -> c.output(0, c.input(0).copyCounted()))
+          .kernel(c -> c.output(0, Refs.copy(c.input(0))))
           .gradient(g -> g.dx(0, g.dy()))
           .build();
 
@@ -51,7 +52,7 @@ public final class Plumbing {
           .input("input: T")
           .output("output: T")
           .shape(Shapes.like(0))
-          .kernel(c -> c.output(0, c.input(0).retain()))
+          .kernel(c -> c.output(0, Refs.retain(c.input(0))))
           .noGradient("that is its purpose")
           .build();
 
@@ -63,7 +64,7 @@ public final class Plumbing {
           .input("input: T")
           .output("output: T")
           .shape(Shapes.like(0))
-          .kernel(c -> c.output(0, c.input(0).retain()))
+          .kernel(c -> c.output(0, Refs.retain(c.input(0))))
           .gradient(
               g -> {
                 throw MillraceException.invalid(
@@ -98,7 +99,7 @@ public final class Plumbing {
                         "Shape of tensor %s %s is not compatible with expected shape %s.",
                         node.input(0).name(), c.input(0).shape(), wanted);
                   }
-                  c.output(0, c.input(0).retain());
+                  c.output(0, Refs.retain(c.input(0)));
                 };
               })
           .gradient(g -> g.dx(0, g.dy()))

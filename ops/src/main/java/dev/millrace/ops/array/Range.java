@@ -1,11 +1,11 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -111,5 +111,17 @@ public final class Range {
         default -> y.setLong(i, s + i * d);
       }
     }
+  }
+
+  /** The numbers of all dimensions of {@code x}. */
+  public static Output ofDimensions(Scope scope, Output x) {
+    if (!x.shape().hasRank()) {
+      return of(scope, ShapeOf.rank(scope, x));
+    }
+    int[] axes = new int[x.shape().rank()];
+    for (int i = 0; i < axes.length; i++) {
+      axes[i] = i;
+    }
+    return Const.ints(scope, axes);
   }
 }

@@ -1,13 +1,14 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -131,7 +132,7 @@ public final class Reshape {
         throw MillraceException.invalid(
             "Only one input size may be -1; the requested shape is %s.", s);
       }
-      c.output(0, c.input(0).reshaped(s));
+      c.output(0, Refs.reshaped(c.input(0), s));
     };
   }
 }

@@ -2,12 +2,13 @@ package dev.millrace.ops.array;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Rows;
@@ -59,7 +60,7 @@ public final class ScatterNd {
       Tensor out = c.allocate(0, s);
       ZerosLike.clear(out);
       Coordinates at = new Coordinates(indices, s);
-      Tensor rows = Tensor.allocateCounted(DType.INT64, Shape.of(at.count()));
+      Tensor rows = Refs.allocate(DType.INT64, Shape.of(at.count()));
       try {
         for (long i = 0; i < at.count(); i++) {
           rows.setLong(i, at.row(i));
@@ -73,7 +74,7 @@ public final class ScatterNd {
           addSingly(out, rows, updates, at.length());
         }
       } finally {
-        rows.release();
+        Refs.release(rows);
       }
     };
   }

@@ -2,16 +2,14 @@ package dev.millrace.ops.array;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.math.Arithmetic;
-import dev.millrace.ops.math.Comparisons;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -143,11 +141,11 @@ public final class SegmentSum {
     Scope s = g.scope();
     Output ids = g.input(1);
     Output zero = Const.of(s, ids.dtype(), 0);
-    Output gathered = Gather.of(s, g.dy(), Arithmetic.maximum(s, ids, zero));
-    Output counted = Comparisons.greaterEqual(s, ids, zero);
+    Output gathered = Gather.of(s, g.dy(), MathNodes.maximum(s, ids, zero));
+    Output counted = MathNodes.greaterEqual(s, ids, zero);
     // The condition needs a dimension of 1 for each that a row has.
     Output data = g.input(0);
-    Output extra = Arithmetic.sub(s, ShapeOf.rank(s, data), ShapeOf.rank(s, ids));
+    Output extra = MathNodes.sub(s, ShapeOf.rank(s, data), ShapeOf.rank(s, ids));
     Output ones = Fill.of(s, ExpandDims.of(s, extra, 0), Const.of(s, 1));
     Output shape = Concat.of(s, List.of(ShapeOf.of(s, ids), ones), 0);
     Output condition = Reshape.of(s, counted, shape);

@@ -1,14 +1,14 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.math.Arithmetic;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -107,7 +107,7 @@ public final class Slice {
     }
     Shape out = Shape.of(d);
     if (out.equals(in)) {
-      c.output(0, x.retain());
+      c.output(0, Refs.retain(x));
       return;
     }
     Tensor y = c.allocate(0, out);
@@ -121,7 +121,7 @@ public final class Slice {
     DType index = g.input(1).dtype();
     Output whole = shape(s, x, index);
     Output part = shape(s, g.output(0), index);
-    Output after = Arithmetic.sub(s, Arithmetic.sub(s, whole, part), g.input(1));
+    Output after = MathNodes.sub(s, MathNodes.sub(s, whole, part), g.input(1));
     Output paddings = Pack.of(s, Arrays.asList(g.input(1), after), 1);
     Output dx = Pad.of(s, g.dy(), paddings);
     dx.refineShape(x.shape());

@@ -1,19 +1,17 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.ops.math.Arithmetic;
-import dev.millrace.ops.math.BroadcastGradient;
-import dev.millrace.ops.math.Reduction;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Fill;
 import dev.millrace.tensor.math.StridedCopy;
+import dev.millrace.tensor.math.elementwise.TensorFill;
 import java.util.List;
 
 /** A default value everywhere but at some coordinates. */
@@ -58,7 +56,7 @@ public final class SparseToDense {
           throw MillraceException.invalid("default_value should be a scalar.");
         }
         Tensor out = c.allocate(0, s);
-        Fill.with(c.input(3), out);
+        TensorFill.with(c.input(3), out);
         Coordinates at = new Coordinates(matrix, s);
         long last = -1;
         for (long i = 0; i < n; i++) {
@@ -75,7 +73,7 @@ public final class SparseToDense {
           StridedCopy.copyRun(values, values.shape().isScalar() ? 0 : i, out, row, 1);
         }
       } finally {
-        matrix.release();
+        Refs.release(matrix);
       }
     };
   }
@@ -87,9 +85,10 @@ public final class SparseToDense {
       throw MillraceException.invalid(
           "sparse_indices should be a scalar, vector, or matrix, got shape %s", s);
     }
-    Tensor m = indices.reshaped(s.rank() == 2 ? s : Shape.of(s.rank() == 0 ? 1 : s.dim(0), 1));
+    Tensor m =
+        Refs.reshaped(indices, s.rank() == 2 ? s : Shape.of(s.rank() == 0 ? 1 : s.dim(0), 1));
     if (m.shape().dim(1) != rank) {
-      m.release();
+      Refs.release(m);
       throw MillraceException.invalid(
           "output_shape has incorrect number of elements: %d should be: %d",
           rank, s.rank() == 2 ? s.dim(1) : 1);
@@ -103,7 +102,7 @@ public final class SparseToDense {
     Output matrix = Reshape.of(s, g.input(0), Pack.of(s, List.of(Const.of(s, -1), rank)));
     Output values = GatherNd.of(s, g.dy(), matrix);
     g.dx(2, BroadcastGradient.reduce(s, values, g.input(2), values));
-    Output all = Reduction.sumAll(s, g.dy());
-    g.dx(3, Arithmetic.sub(s, all, Reduction.sumAll(s, values)));
+    Output all = MathNodes.sumAll(s, g.dy());
+    g.dx(3, MathNodes.sub(s, all, MathNodes.sumAll(s, values)));
   }
 }

@@ -1,9 +1,10 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import java.util.Arrays;
 import java.util.List;
@@ -20,7 +21,8 @@ public final class Squeeze {
           .kernelPerNode(
               node -> {
                 long[] axes = node.longsAttr("squeeze_dims");
-                return c -> c.output(0, c.input(0).reshaped(squeeze(c.input(0).shape(), axes)));
+                return c ->
+                    c.output(0, Refs.reshaped(c.input(0), squeeze(c.input(0).shape(), axes)));
               })
           .gradient(Reshape::likeInput)
           .build();

@@ -1,15 +1,16 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.NodeBuilder;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -104,7 +105,7 @@ public final class StridedSlice {
         whole &= box.strides()[i] == 1 && box.dims()[i] == x.shape().dim(i);
       }
       if (whole) {
-        c.output(0, x.reshaped(box.shape()));
+        c.output(0, Refs.reshaped(x, box.shape()));
         return;
       }
       Tensor y = c.allocate(0, box.shape());

@@ -1,15 +1,14 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.math.Cast;
-import dev.millrace.ops.math.Reduction;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -36,7 +35,7 @@ public final class Tile {
     return scope.add(OP, input, multiples).output();
   }
 
-  /** Likewise, known now. */
+  /** Adds {@code input} repeated by constant multiples. */
   public static Output of(Scope scope, Output input, int... multiples) {
     return of(scope, input, Const.ints(scope, multiples));
   }
@@ -73,7 +72,7 @@ public final class Tile {
     Shape multiples = Axis.shape(c.input(1));
     Shape out = tiled(in, multiples.dims());
     if (out.equals(in)) {
-      c.output(0, x.retain());
+      c.output(0, Refs.retain(x));
       return;
     }
     Tensor y = c.allocate(0, out);
@@ -98,12 +97,12 @@ public final class Tile {
   private static void gradient(GradientContext g) {
     Scope s = g.scope();
     Output x = g.input(0);
-    Output multiples = Cast.of(s, g.input(1), DType.INT32);
+    Output multiples = MathNodes.cast(s, g.input(1), DType.INT32);
     Output both = Pack.of(s, List.of(multiples, ShapeOf.of(s, x)), 1);
     Output interleaved = Reshape.of(s, both, Const.ints(s, -1));
     Output twice = ShapeOf.size(s, interleaved);
     Output axes = Range.of(s, Const.of(s, 0), twice, Const.of(s, 2));
-    Output dx = Reduction.sum(s, Reshape.of(s, g.dy(), interleaved), axes, false);
+    Output dx = MathNodes.sum(s, Reshape.of(s, g.dy(), interleaved), axes, false);
     dx.refineShape(x.shape());
     g.dx(0, dx);
   }

@@ -1,15 +1,12 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.ops.math.Arithmetic;
-import dev.millrace.ops.math.Cast;
-import dev.millrace.ops.math.Reduction;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -178,13 +175,13 @@ public final class TopK {
     Output shape = ShapeOf.known(s, x);
     Output flat = Const.ints(s, -1);
     Output width = StridedSlice.at(s, shape, -1);
-    Output indices = Cast.of(s, g.output(1), DType.INT32);
+    Output indices = MathNodes.cast(s, g.output(1), DType.INT32);
     Output found = StridedSlice.range(s, ShapeOf.of(s, indices), -1, null);
     Output table = Reshape.of(s, indices, Concat.of(s, List.of(flat, found), 0));
     Output rows = StridedSlice.at(s, ShapeOf.of(s, table), 0);
-    Output starts = ExpandDims.of(s, Arithmetic.mul(s, Range.of(s, rows), width), 1);
-    Output places = Reshape.of(s, Arithmetic.add(s, table, starts), flat);
-    Output all = Reduction.of(s, Reduction.PROD, shape, Const.ints(s, 0), false);
+    Output starts = ExpandDims.of(s, MathNodes.mul(s, Range.of(s, rows), width), 1);
+    Output places = Reshape.of(s, MathNodes.add(s, table, starts), flat);
+    Output all = MathNodes.prod(s, shape, Const.ints(s, 0), false);
     Output sum = SegmentSum.unsorted(s, Reshape.of(s, g.dy(), flat), places, all);
     g.dx(0, Reshape.of(s, sum, shape));
   }

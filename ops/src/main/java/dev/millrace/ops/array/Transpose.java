@@ -1,11 +1,12 @@
 package dev.millrace.ops.array;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -51,7 +52,7 @@ public final class Transpose {
     return scope.add(OP, x, perm).output();
   }
 
-  /** Likewise, known now. */
+  /** Adds the transpose with a constant permutation. */
   public static Output of(Scope scope, Output x, int... perm) {
     return of(scope, x, Const.ints(scope, perm));
   }
@@ -108,7 +109,7 @@ public final class Transpose {
     long[] perm = permutation(c.input(1), in.rank(), true);
     Shape out = permuted(in, perm);
     if (keepsOrder(in, perm)) {
-      c.output(0, x.reshaped(out));
+      c.output(0, Refs.reshaped(x, out));
       return;
     }
     Tensor y = c.allocate(0, out);

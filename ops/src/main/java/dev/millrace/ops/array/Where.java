@@ -1,9 +1,9 @@
 package dev.millrace.ops.array;
 
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

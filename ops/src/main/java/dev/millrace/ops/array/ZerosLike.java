@@ -1,13 +1,13 @@
 package dev.millrace.ops.array;
 
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
-import dev.millrace.ops.list.TensorList;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.ops.value.TensorList;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Fill;
+import dev.millrace.tensor.math.elementwise.TensorFill;
 import java.util.Arrays;
 
 /** Zeros of the shape and type of a tensor; empty strings where it holds strings. */
@@ -38,7 +38,7 @@ public final class ZerosLike {
   /** Sets all elements to zero, or to the empty string. */
   public static void clear(Tensor t) {
     if (t.dtype().isPlain()) {
-      Fill.zero(t);
+      TensorFill.zero(t);
     } else {
       Arrays.fill(t.objects(), EMPTY);
     }

@@ -1,10 +1,10 @@
 package dev.millrace.ops.collective;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Collectives;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.CollectiveExecutor;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.waiting.Background;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -15,9 +15,9 @@ import java.lang.foreign.MemorySegment;
  */
 public final class CollectiveAllToAll {
   public static final Op V2 =
-      Membership.ordered(
-              Membership.BY_INPUTS.keys(
-                  Membership.BY_INPUTS
+      GroupAttributes.ordered(
+              GroupAttributes.BY_INPUTS.keys(
+                  GroupAttributes.BY_INPUTS
                       .define("CollectiveAllToAll")
                       .attr("T: {bfloat16, float, half, double, int32, int64}")
                       .input("input: T")))
@@ -29,7 +29,7 @@ public final class CollectiveAllToAll {
   private CollectiveAllToAll() {}
 
   private static void compute(KernelContext c) {
-    Collectives.Part part = Membership.BY_INPUTS.part(c, "AllToAllV2", 1);
+    CollectiveExecutor.Part part = GroupAttributes.BY_INPUTS.part(c, "AllToAllV2", 1);
     Tensor own = c.input(0);
     Shape s = own.shape();
     if (s.rank() == 0 || s.dim(0) != part.groupSize()) {
@@ -41,6 +41,6 @@ public final class CollectiveAllToAll {
     if (part.groupSize() == 1) {
       MemorySegment.copy(own.data(), 0, value.data(), 0, own.byteSize());
     }
-    Membership.run(c, part, new Collectives.AllToAll(own), value);
+    GroupAttributes.run(c, part, new CollectiveExecutor.AllToAll(own), value);
   }
 }

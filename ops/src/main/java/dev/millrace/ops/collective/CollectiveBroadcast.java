@@ -2,11 +2,11 @@ package dev.millrace.ops.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Collectives;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.CollectiveExecutor;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.waiting.Background;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -17,50 +17,51 @@ public final class CollectiveBroadcast {
   private static final String T = "T: {bool, float, half, double, int32, int64}";
 
   public static final Op SEND =
-      Membership.BY_ATTRIBUTES
+      GroupAttributes.BY_ATTRIBUTES
           .keys(
-              Membership.BY_ATTRIBUTES
+              GroupAttributes.BY_ATTRIBUTES
                   .define("CollectiveBcastSend")
                   .attr(T)
                   .input("input: T")
                   .output("data: T"))
           .attr("shape: shape")
           .shape(Shapes.attr("shape"))
-          .asyncKernel(node -> Background.of(sender(node, Membership.BY_ATTRIBUTES)))
+          .asyncKernel(node -> Background.of(sender(node, GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
   public static final Op RECV =
-      Membership.BY_ATTRIBUTES
-          .keys(Membership.BY_ATTRIBUTES.define("CollectiveBcastRecv").attr(T).output("data: T"))
+      GroupAttributes.BY_ATTRIBUTES
+          .keys(
+              GroupAttributes.BY_ATTRIBUTES.define("CollectiveBcastRecv").attr(T).output("data: T"))
           .attr("shape: shape")
           .shape(Shapes.attr("shape"))
-          .asyncKernel(node -> Background.of(receiver(node, Membership.BY_ATTRIBUTES)))
+          .asyncKernel(node -> Background.of(receiver(node, GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
   public static final Op SEND_V2 =
-      Membership.BY_INPUTS
-          .keys(Membership.BY_INPUTS.define("CollectiveBcastSend").attr(T).input("input: T"))
+      GroupAttributes.BY_INPUTS
+          .keys(GroupAttributes.BY_INPUTS.define("CollectiveBcastSend").attr(T).input("input: T"))
           .output("data: T")
           .shape(Shapes.like(0))
-          .asyncKernel(node -> Background.of(sender(node, Membership.BY_INPUTS)))
+          .asyncKernel(node -> Background.of(sender(node, GroupAttributes.BY_INPUTS)))
           .build();
 
   public static final Op RECV_V2 =
-      Membership.BY_INPUTS
-          .keys(Membership.BY_INPUTS.define("CollectiveBcastRecv").attr(T))
+      GroupAttributes.BY_INPUTS
+          .keys(GroupAttributes.BY_INPUTS.define("CollectiveBcastRecv").attr(T))
           .attr("Tshape: {int32, int64} = int32")
           .input("shape: Tshape")
           .output("data: T")
           .shape(c -> List.of(c.constantAsShape(3)))
-          .asyncKernel(node -> Background.of(receiver(node, Membership.BY_INPUTS)))
+          .asyncKernel(node -> Background.of(receiver(node, GroupAttributes.BY_INPUTS)))
           .build();
 
   private CollectiveBroadcast() {}
 
-  private static Kernel sender(Node node, Membership membership) {
-    Shape declared = membership == Membership.BY_ATTRIBUTES ? node.shapeAttr("shape") : null;
+  private static Kernel sender(Node node, GroupAttributes membership) {
+    Shape declared = membership == GroupAttributes.BY_ATTRIBUTES ? node.shapeAttr("shape") : null;
     return c -> {
-      Collectives.Part part = membership.part(c, "Broadcast(1)", 1);
+      CollectiveExecutor.Part part = membership.part(c, "Broadcast(1)", 1);
       Tensor value = c.input(0);
       if (declared != null && !declared.equals(value.shape())) {
         throw new MillraceException(
@@ -69,15 +70,15 @@ public final class CollectiveBroadcast {
                 "Declared shape of op %s does not match shape of input: declared %s, got %s.",
                 part.name(), declared, value.shape()));
       }
-      Membership.run(c, part, new Collectives.Broadcast(true), value);
+      GroupAttributes.run(c, part, new CollectiveExecutor.Broadcast(true), value);
       c.forward(0, 0);
     };
   }
 
-  private static Kernel receiver(Node node, Membership membership) {
-    Shape declared = membership == Membership.BY_ATTRIBUTES ? node.shapeAttr("shape") : null;
+  private static Kernel receiver(Node node, GroupAttributes membership) {
+    Shape declared = membership == GroupAttributes.BY_ATTRIBUTES ? node.shapeAttr("shape") : null;
     return c -> {
-      Collectives.Part part = membership.part(c, "Broadcast(0)", 0);
+      CollectiveExecutor.Part part = membership.part(c, "Broadcast(0)", 0);
       if (part.groupSize() == 1) {
         throw new MillraceException(
             Code.INTERNAL,
@@ -87,7 +88,7 @@ public final class CollectiveBroadcast {
                 part.instanceKey()));
       }
       Shape shape = declared != null ? declared : Shape.of(c.input(3).toLongs());
-      Membership.run(c, part, new Collectives.Broadcast(false), c.allocate(0, shape));
+      GroupAttributes.run(c, part, new CollectiveExecutor.Broadcast(false), c.allocate(0, shape));
     };
   }
 }

@@ -1,11 +1,11 @@
 package dev.millrace.ops.collective;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Collectives;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.CollectiveExecutor;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.waiting.Background;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -17,37 +17,37 @@ public final class CollectiveGather {
   private static final String T = "T: {float, half, double, int32, int64}";
 
   public static final Op OP =
-      Membership.BY_ATTRIBUTES
+      GroupAttributes.BY_ATTRIBUTES
           .keys(
-              Membership.BY_ATTRIBUTES
+              GroupAttributes.BY_ATTRIBUTES
                   .define("CollectiveGather")
                   .attr(T)
                   .input("input: T")
                   .output("data: T"))
           .attr("shape: shape")
           .shape(Shapes.attr("shape"))
-          .asyncKernel(node -> Background.of(kernel(node, Membership.BY_ATTRIBUTES)))
+          .asyncKernel(node -> Background.of(kernel(node, GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
   public static final Op V2 =
-      Membership.ordered(
-              Membership.BY_INPUTS.keys(
-                  Membership.BY_INPUTS.define("CollectiveGather").attr(T).input("input: T")))
+      GroupAttributes.ordered(
+              GroupAttributes.BY_INPUTS.keys(
+                  GroupAttributes.BY_INPUTS.define("CollectiveGather").attr(T).input("input: T")))
           .output("data: T")
           .shape(
               c -> {
                 Shape s = c.input(0);
                 return List.of(s.hasRank() && s.rank() > 0 ? s.withDim(0, Shape.UNKNOWN) : s);
               })
-          .asyncKernel(node -> Background.of(kernel(node, Membership.BY_INPUTS)))
+          .asyncKernel(node -> Background.of(kernel(node, GroupAttributes.BY_INPUTS)))
           .build();
 
   private CollectiveGather() {}
 
-  private static Kernel kernel(Node node, Membership membership) {
-    String what = membership == Membership.BY_INPUTS ? "GatherV2" : "Gather";
+  private static Kernel kernel(Node node, GroupAttributes membership) {
+    String what = membership == GroupAttributes.BY_INPUTS ? "GatherV2" : "Gather";
     return c -> {
-      Collectives.Part part = membership.part(c, what, 1);
+      CollectiveExecutor.Part part = membership.part(c, what, 1);
       Tensor own = c.input(0);
       if (own.shape().rank() == 0) {
         throw MillraceException.invalid("input should have rank > 0, received 0");
@@ -57,7 +57,7 @@ public final class CollectiveGather {
       if (part.groupSize() == 1) {
         MemorySegment.copy(own.data(), 0, value.data(), 0, own.byteSize());
       }
-      Membership.run(c, part, new Collectives.Gather(own), value);
+      GroupAttributes.run(c, part, new CollectiveExecutor.Gather(own), value);
     };
   }
 }

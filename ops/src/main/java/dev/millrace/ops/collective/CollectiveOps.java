@@ -1,6 +1,6 @@
 package dev.millrace.ops.collective;
 
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -20,7 +20,7 @@ public final class CollectiveOps {
                   CollectiveBroadcast.SEND_V2,
                   CollectiveBroadcast.RECV_V2,
                   CollectiveAssignGroup.V2),
-              Communicator.ALL.stream())
+              CommunicatorHandle.ALL.stream())
           .toList();
 
   private CollectiveOps() {}

@@ -1,15 +1,16 @@
 package dev.millrace.ops.collective;
 
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Collectives;
-import dev.millrace.graph.op.Collectives.Merge;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.resource.CollectiveExecutor;
+import dev.millrace.graph.resource.CollectiveExecutor.Merge;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.waiting.Background;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -23,9 +24,9 @@ public final class CollectiveReduce {
   static final String FINAL = "final_op: {'Id', 'Div'}";
 
   public static final Op OP =
-      Membership.BY_ATTRIBUTES
+      GroupAttributes.BY_ATTRIBUTES
           .keys(
-              Membership.BY_ATTRIBUTES
+              GroupAttributes.BY_ATTRIBUTES
                   .define("CollectiveReduce")
                   .attr(T)
                   .input("input: T")
@@ -35,19 +36,19 @@ public final class CollectiveReduce {
           .attr("subdiv_offsets: list(int)")
           .attr("wait_for: list(int) = []")
           .shape(Shapes.like(0))
-          .asyncKernel(node -> Background.of(kernel(node, Membership.BY_ATTRIBUTES)))
+          .asyncKernel(node -> Background.of(kernel(node, GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
   public static final Op V2 =
-      Membership.ordered(
-              Membership.BY_INPUTS.keys(
-                  Membership.BY_INPUTS.define("CollectiveReduce").attr(T).input("input: T")))
+      GroupAttributes.ordered(
+              GroupAttributes.BY_INPUTS.keys(
+                  GroupAttributes.BY_INPUTS.define("CollectiveReduce").attr(T).input("input: T")))
           .output("data: T")
           .attr(MERGE)
           .attr(FINAL)
           .attr("max_subdivs_per_device: int = -1")
           .shape(Shapes.like(0))
-          .asyncKernel(node -> Background.of(kernel(node, Membership.BY_INPUTS)))
+          .asyncKernel(node -> Background.of(kernel(node, GroupAttributes.BY_INPUTS)))
           .build();
 
   private CollectiveReduce() {}
@@ -72,36 +73,36 @@ public final class CollectiveReduce {
         .output();
   }
 
-  private static Kernel kernel(Node node, Membership membership) {
+  private static Kernel kernel(Node node, GroupAttributes membership) {
     String merge = node.stringAttr("merge_op");
     String what =
         "Reduce"
-            + (membership == Membership.BY_INPUTS ? "V2" : "")
+            + (membership == GroupAttributes.BY_INPUTS ? "V2" : "")
             + "("
             + merge
             + ","
             + node.stringAttr("final_op")
             + ")";
-    Collectives.Work work =
-        membership == Membership.BY_ATTRIBUTES ? byAttributes(node) : byInputs(node);
+    CollectiveExecutor.Work work =
+        membership == GroupAttributes.BY_ATTRIBUTES ? byAttributes(node) : byInputs(node);
     return c -> {
-      Collectives.Part part = membership.part(c, what, 1);
-      Membership.run(c, part, work, ownCopy(c));
+      CollectiveExecutor.Part part = membership.part(c, what, 1);
+      GroupAttributes.run(c, part, work, ownCopy(c));
     };
   }
 
-  private static Collectives.Reduce byAttributes(Node node) {
+  private static CollectiveExecutor.Reduce byAttributes(Node node) {
     List<Integer> rings = new ArrayList<>();
     for (long offset : node.longsAttr("subdiv_offsets")) {
       rings.add((int) offset);
     }
-    return new Collectives.Reduce(
+    return new CollectiveExecutor.Reduce(
         merge(node.stringAttr("merge_op")), divides(node), List.copyOf(rings), 0);
   }
 
   /** The reduction that the attributes of version 2 tell of. */
-  static Collectives.Reduce byInputs(Node node) {
-    return new Collectives.Reduce(
+  static CollectiveExecutor.Reduce byInputs(Node node) {
+    return new CollectiveExecutor.Reduce(
         merge(node.stringAttr("merge_op")),
         divides(node),
         List.of(),
@@ -120,7 +121,7 @@ public final class CollectiveReduce {
   static Tensor ownCopy(KernelContext c) {
     Tensor in = c.input(0);
     Tensor value = c.allocateOrReuse(0, 0, in.shape());
-    if (value.buffer() != in.buffer()) {
+    if (Refs.buffer(value) != Refs.buffer(in)) {
       MemorySegment.copy(in.data(), 0, value.data(), 0, in.byteSize());
     }
     return value;

@@ -1,11 +1,12 @@
 package dev.millrace.ops.collective;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Collectives;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.CollectiveExecutor;
 import dev.millrace.ops.waiting.Background;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -18,9 +19,9 @@ import java.util.List;
  */
 public final class CollectiveReduceScatter {
   public static final Op V2 =
-      Membership.ordered(
-              Membership.BY_INPUTS.keys(
-                  Membership.BY_INPUTS
+      GroupAttributes.ordered(
+              GroupAttributes.BY_INPUTS.keys(
+                  GroupAttributes.BY_INPUTS
                       .define("CollectiveReduceScatter")
                       .attr(CollectiveReduce.T)
                       .input("input: T")))
@@ -39,9 +40,9 @@ public final class CollectiveReduceScatter {
   private CollectiveReduceScatter() {}
 
   private static Kernel kernel(Node node) {
-    Collectives.Reduce reduction = CollectiveReduce.byInputs(node);
+    CollectiveExecutor.Reduce reduction = CollectiveReduce.byInputs(node);
     return c -> {
-      Collectives.Part part = Membership.BY_INPUTS.part(c, "ReduceScatterV2", 1);
+      CollectiveExecutor.Part part = GroupAttributes.BY_INPUTS.part(c, "ReduceScatterV2", 1);
       Tensor own = c.input(0);
       Shape s = own.shape();
       if (s.rank() == 0 || s.dim(0) % part.groupSize() != 0) {
@@ -54,11 +55,11 @@ public final class CollectiveReduceScatter {
         MemorySegment.copy(own.data(), 0, value.data(), 0, own.byteSize());
         return;
       }
-      Tensor whole = own.copyCounted();
+      Tensor whole = Refs.copy(own);
       try {
-        Membership.run(c, part, new Collectives.ReduceScatter(reduction, whole), value);
+        GroupAttributes.run(c, part, new CollectiveExecutor.ReduceScatter(reduction, whole), value);
       } finally {
-        whole.release();
+        Refs.release(whole);
       }
     };
   }

@@ -3,8 +3,9 @@ package dev.millrace.ops.dataset;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -16,27 +17,27 @@ import java.util.List;
 final class Batches {
   static final List<Op> ALL =
       List.of(
-          Dataset.giving(
-              Dataset.define("BatchDatasetV2")
+          DatasetValue.giving(
+              DatasetValue.define("BatchDatasetV2")
                   .attr("parallel_copy: bool = false")
                   .input("input_dataset: variant")
                   .input("batch_size: int64")
                   .input("drop_remainder: bool"),
-              c -> new Batch(c, Dataset.isTrue(c, 2))),
-          Dataset.giving(
-              Dataset.define("ParallelBatchDataset")
+              c -> new Batch(c, DatasetValue.isTrue(c, 2))),
+          DatasetValue.giving(
+              DatasetValue.define("ParallelBatchDataset")
                   .attr("parallel_copy: bool = false")
                   .attr("deterministic: string = 'default'")
                   .input("input_dataset: variant")
                   .input("batch_size: int64")
                   .input("num_parallel_calls: int64")
                   .input("drop_remainder: bool"),
-              c -> new Batch(c, Dataset.isTrue(c, 3))),
-          Dataset.giving(
+              c -> new Batch(c, DatasetValue.isTrue(c, 3))),
+          DatasetValue.giving(
               padded("PaddedBatchDatasetV2")
                   .attr("parallel_copy: bool = false")
                   .input("drop_remainder: bool"),
-              c -> new Padded(c, Dataset.isTrue(c, c.inputCount() - 1))));
+              c -> new Padded(c, DatasetValue.isTrue(c, c.inputCount() - 1))));
 
   private Batches() {}
 
@@ -58,7 +59,7 @@ final class Batches {
   }
 
   /** The elements of a batch; null at the end, or if there is no whole one left. */
-  static List<Tensor[]> take(Elements input, long size, boolean wholeOnly, Cancellation c) {
+  static List<Tensor[]> take(DatasetElements input, long size, boolean wholeOnly, Cancellation c) {
     List<Tensor[]> elements = new ArrayList<>();
     try {
       while (elements.size() < size) {
@@ -70,11 +71,11 @@ final class Batches {
         elements.add(e);
       }
     } catch (Throwable t) {
-      elements.forEach(Elements::release);
+      elements.forEach(DatasetElements::release);
       throw t;
     }
     if (elements.isEmpty() || (wholeOnly && elements.size() < size)) {
-      elements.forEach(Elements::release);
+      elements.forEach(DatasetElements::release);
       return null;
     }
     return elements;
@@ -95,14 +96,14 @@ final class Batches {
                 i, first[i].shape(), k, s);
           }
         }
-        batch[i] = Rows.stack(elements, i);
+        batch[i] = DatasetRows.stack(elements, i);
       }
       return batch;
     } catch (Throwable t) {
-      Elements.release(batch);
+      DatasetElements.release(batch);
       throw t;
     } finally {
-      elements.forEach(Elements::release);
+      elements.forEach(DatasetElements::release);
     }
   }
 
@@ -112,8 +113,8 @@ final class Batches {
     }
   }
 
-  private static final class Batch extends Dataset {
-    private final Dataset input;
+  private static final class Batch extends DatasetValue {
+    private final DatasetValue input;
     private final long size;
     private final boolean wholeOnly;
 
@@ -131,7 +132,7 @@ final class Batches {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Sequences.Through(input.elements(iteration)) {
         private boolean over;
 
@@ -149,8 +150,8 @@ final class Batches {
   }
 
   /** Elements of different shapes, made as large as the largest or as they are said to be. */
-  private static final class Padded extends Dataset {
-    private final Dataset input;
+  private static final class Padded extends DatasetValue {
+    private final DatasetValue input;
     private final long size;
     private final boolean wholeOnly;
     private final List<long[]> dims = new ArrayList<>();
@@ -190,7 +191,7 @@ final class Batches {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Sequences.Through(input.elements(iteration)) {
         private boolean over;
 
@@ -214,10 +215,10 @@ final class Batches {
         }
         return batch;
       } catch (Throwable t) {
-        Elements.release(batch);
+        DatasetElements.release(batch);
         throw t;
       } finally {
-        elements.forEach(Elements::release);
+        elements.forEach(DatasetElements::release);
       }
     }
 
@@ -241,8 +242,7 @@ final class Batches {
         }
       }
       Shape shape = Shape.of(all);
-      Tensor batch =
-          Tensor.allocateCounted(types().get(i), Shape.of(elements.size()).concat(shape));
+      Tensor batch = Refs.allocate(types().get(i), Shape.of(elements.size()).concat(shape));
       fill(batch, padding.get(i));
       long[] strides = StridedCopy.rowMajor(all);
       for (int k = 0; k < elements.size(); k++) {

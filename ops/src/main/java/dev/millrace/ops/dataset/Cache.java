@@ -1,11 +1,12 @@
 package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -16,7 +17,7 @@ import java.util.List;
  *
  * <p>Threading: any thread.
  */
-final class Cache extends Dataset {
+final class Cache extends DatasetValue {
   static final List<Op> ALL =
       List.of(
           giving(
@@ -37,7 +38,7 @@ final class Cache extends Dataset {
                   c ->
                       c.output(
                           0,
-                          Tensor.ofObjects(
+                          Refs.ofObjects(
                               DType.RESOURCE,
                               Shape.scalar(),
                               new Object[] {
@@ -50,13 +51,13 @@ final class Cache extends Dataset {
               .noGradient("it is a handle")
               .build());
 
-  private final Dataset input;
+  private final DatasetValue input;
 
   /** What all walks read once one of them has reached the end; null until then. */
   private List<Tensor[]> kept;
 
   /** One in memory, unless there is a name for a file. */
-  private static Dataset of(KernelContext c) {
+  private static DatasetValue of(KernelContext c) {
     return text(c, 1).isEmpty() ? new Cache(c) : new FileCache(c);
   }
 
@@ -80,24 +81,17 @@ final class Cache extends Dataset {
       kept = List.copyOf(elements);
       elements.forEach(e -> List.of(e).forEach(this::hold));
     }
-    elements.forEach(Elements::release);
+    elements.forEach(DatasetElements::release);
     elements.clear();
   }
 
   @Override
-  Elements elements(Iteration iteration) {
+  DatasetElements elements(Iteration iteration) {
     List<Tensor[]> whole = kept();
     return whole == null ? new Filling(input.elements(iteration)) : new Reading(whole);
   }
 
-  private static Tensor[] retained(Tensor[] element) {
-    for (Tensor t : element) {
-      t.retain();
-    }
-    return element.clone();
-  }
-
-  private static final class Reading extends Elements {
+  private static final class Reading extends DatasetElements {
     private final List<Tensor[]> all;
     private int at;
 
@@ -107,7 +101,7 @@ final class Cache extends Dataset {
 
     @Override
     Tensor[] next(Cancellation c) {
-      return at < all.size() ? retained(all.get(at++)) : null;
+      return at < all.size() ? Refs.retainAll(all.get(at++)) : null;
     }
 
     @Override
@@ -120,7 +114,7 @@ final class Cache extends Dataset {
     private final List<Tensor[]> seen = new ArrayList<>();
     private boolean over;
 
-    Filling(Elements input) {
+    Filling(DatasetElements input) {
       super(input);
     }
 
@@ -135,13 +129,13 @@ final class Cache extends Dataset {
         keep(seen);
         return null;
       }
-      seen.add(retained(element));
+      seen.add(Refs.retainAll(element));
       return element;
     }
 
     @Override
     public void close() {
-      seen.forEach(Elements::release);
+      seen.forEach(DatasetElements::release);
       seen.clear();
       super.close();
     }

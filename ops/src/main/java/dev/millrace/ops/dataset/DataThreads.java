@@ -2,8 +2,8 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.AsyncKernel;
-import dev.millrace.graph.op.Kernel;
+import dev.millrace.graph.AsyncKernel;
+import dev.millrace.graph.Kernel;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;

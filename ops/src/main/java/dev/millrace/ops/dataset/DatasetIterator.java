@@ -3,9 +3,10 @@ package dev.millrace.ops.dataset;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
@@ -72,7 +73,7 @@ final class DatasetIterator implements Resources.Resource {
 
   /** Goes to the first element of the dataset in {@code t}, which is borrowed. */
   void set(Tensor t) {
-    Dataset dataset = Dataset.of(t);
+    DatasetValue dataset = DatasetValue.of(t);
     check(types, shapes, dataset.types(), dataset.shapes());
     Walk next = new Walk(t, dataset.elements(new Iteration()));
     Walk before;
@@ -97,7 +98,7 @@ final class DatasetIterator implements Resources.Resource {
         try {
           set(t);
         } finally {
-          t.release();
+          Refs.release(t);
         }
       }
     }
@@ -159,7 +160,7 @@ final class DatasetIterator implements Resources.Resource {
       cancellation = c.cancellation().withSameLease();
     }
 
-    void serve(Elements elements) {
+    void serve(DatasetElements elements) {
       try {
         cancellation.check();
         taker.accept(elements.next(cancellation));
@@ -178,7 +179,7 @@ final class DatasetIterator implements Resources.Resource {
   /** A walk through a dataset, and the line of those who want an element of it. */
   private static final class Walk {
     private final Tensor dataset;
-    private final Elements elements;
+    private final DatasetElements elements;
 
     // Guarded by this.
     private final ArrayDeque<Request> line = new ArrayDeque<>();
@@ -194,8 +195,8 @@ final class DatasetIterator implements Resources.Resource {
 
     private boolean over;
 
-    Walk(Tensor dataset, Elements elements) {
-      this.dataset = dataset.retain();
+    Walk(Tensor dataset, DatasetElements elements) {
+      this.dataset = Refs.retain(dataset);
       this.elements = elements;
     }
 
@@ -258,7 +259,7 @@ final class DatasetIterator implements Resources.Resource {
       try {
         elements.close();
       } finally {
-        dataset.release();
+        Refs.release(dataset);
       }
     }
 

@@ -1,6 +1,6 @@
 package dev.millrace.ops.dataset;
 
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -11,7 +11,7 @@ public final class DatasetOps {
               Sources.ALL,
               Sequences.ALL,
               Batches.ALL,
-              Mapped.ALL,
+              MapDatasets.ALL,
               FlatMapped.ALL,
               Shuffle.ALL,
               Cache.ALL,

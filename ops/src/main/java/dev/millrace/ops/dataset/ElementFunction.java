@@ -3,8 +3,8 @@ package dev.millrace.ops.dataset;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Procedure;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Procedure;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -24,7 +24,8 @@ final class ElementFunction {
    * The function that attribute {@code attr} of the node names. What it uses besides are the {@code
    * count} inputs from {@code first} on, which the dataset keeps.
    */
-  static ElementFunction of(KernelContext c, Dataset owner, String attr, int first, int count) {
+  static ElementFunction of(
+      KernelContext c, DatasetValue owner, String attr, int first, int count) {
     List<Tensor> captured = new ArrayList<>();
     for (int i = first; i < first + count; i++) {
       captured.add(owner.hold(c.input(i)));
@@ -59,7 +60,7 @@ final class ElementFunction {
     try {
       return call(element, c);
     } finally {
-      Elements.release(element);
+      DatasetElements.release(element);
     }
   }
 
@@ -72,7 +73,7 @@ final class ElementFunction {
       }
       return results[0].booleanAt(0);
     } finally {
-      Elements.release(results);
+      DatasetElements.release(results);
     }
   }
 

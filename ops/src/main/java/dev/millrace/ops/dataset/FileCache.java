@@ -3,11 +3,11 @@ package dev.millrace.ops.dataset;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.ops.io.FileNames;
 import dev.millrace.ops.io.WholeFiles;
-import dev.millrace.storage.BundleReader;
-import dev.millrace.storage.BundleWriter;
+import dev.millrace.storage.checkpoint.BundleReader;
+import dev.millrace.storage.checkpoint.BundleWriter;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -18,8 +18,8 @@ import java.nio.file.Path;
  * A dataset that keeps the elements of another in a tensor bundle, as TensorFlow does: the first
  * walk that comes to the end writes it, those after it read it. Only one may write at a time.
  */
-final class FileCache extends Dataset {
-  private final Dataset input;
+final class FileCache extends DatasetValue {
+  private final DatasetValue input;
   private final Path prefix;
   private final String key;
 
@@ -40,9 +40,9 @@ final class FileCache extends Dataset {
   }
 
   @Override
-  Elements elements(Iteration iteration) {
-    return new Elements() {
-      private Elements current;
+  DatasetElements elements(Iteration iteration) {
+    return new DatasetElements() {
+      private DatasetElements current;
 
       @Override
       Tensor[] next(Cancellation c) {
@@ -63,7 +63,7 @@ final class FileCache extends Dataset {
     };
   }
 
-  private final class Reading extends Elements {
+  private final class Reading extends DatasetElements {
     private final BundleReader in = new BundleReader(prefix);
     private long at;
 
@@ -91,9 +91,9 @@ final class FileCache extends Dataset {
     }
   }
 
-  private final class Writing extends Elements {
+  private final class Writing extends DatasetElements {
     private final Path lock = prefix.resolveSibling(prefix.getFileName() + "_0.lockfile");
-    private final Elements all;
+    private final DatasetElements all;
     private BundleWriter out;
     private long at;
 

@@ -2,12 +2,13 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.ops.io.FileNames;
 import dev.millrace.ops.io.WholeFiles;
-import dev.millrace.storage.RecordReader;
+import dev.millrace.storage.record.RecordReader;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.BufferedInputStream;
@@ -22,7 +23,7 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.InflaterInputStream;
 
 /** Datasets of what files hold, one file after the other: each element is one string. */
-final class FileRecords extends Dataset {
+final class FileRecords extends DatasetValue {
   private static final int BUFFER_BYTES = 256 << 10;
 
   static final List<Op> ALL =
@@ -112,8 +113,8 @@ final class FileRecords extends Dataset {
   }
 
   @Override
-  Elements elements(Iteration iteration) {
-    return new Elements() {
+  DatasetElements elements(Iteration iteration) {
+    return new DatasetElements() {
       private Records current;
       private Path file;
       private int at;
@@ -134,7 +135,7 @@ final class FileRecords extends Dataset {
             byte[] record = current.next();
             if (record != null) {
               return new Tensor[] {
-                Tensor.ofObjects(DType.STRING, Shape.scalar(), new Object[] {record})
+                Refs.ofObjects(DType.STRING, Shape.scalar(), new Object[] {record})
               };
             }
             close();

@@ -2,8 +2,9 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
 
@@ -11,36 +12,37 @@ import java.util.List;
 final class FlatMapped {
   static final List<Op> ALL =
       List.of(
-          Dataset.giving(Mapped.calling("FlatMapDataset", "f"), c -> new Interleave(c, 1, 1)),
-          Dataset.giving(
-              Mapped.calling("InterleaveDataset", "f")
+          DatasetValue.giving(
+              MapDatasets.calling("FlatMapDataset", "f"), c -> new Interleave(c, 1, 1)),
+          DatasetValue.giving(
+              MapDatasets.calling("InterleaveDataset", "f")
                   .input("cycle_length: int64")
                   .input("block_length: int64"),
               FlatMapped::interleave),
-          Dataset.giving(
-              Mapped.calling("LegacyParallelInterleaveDatasetV2", "f")
+          DatasetValue.giving(
+              MapDatasets.calling("LegacyParallelInterleaveDatasetV2", "f")
                   .attr("deterministic: string = 'default'")
                   .input("cycle_length: int64")
                   .input("block_length: int64")
                   .input("buffer_output_elements: int64")
                   .input("prefetch_input_elements: int64"),
               FlatMapped::interleave),
-          Dataset.giving(
-              Mapped.calling("ParallelInterleaveDatasetV2", "f")
+          DatasetValue.giving(
+              MapDatasets.calling("ParallelInterleaveDatasetV2", "f")
                   .attr("sloppy: bool = false")
                   .input("cycle_length: int64")
                   .input("block_length: int64")
                   .input("num_parallel_calls: int64"),
               FlatMapped::interleave),
-          Dataset.giving(
-              Mapped.calling("ParallelInterleaveDatasetV3", "f")
+          DatasetValue.giving(
+              MapDatasets.calling("ParallelInterleaveDatasetV3", "f")
                   .attr("deterministic: string = 'default'")
                   .input("cycle_length: int64")
                   .input("block_length: int64")
                   .input("num_parallel_calls: int64"),
               FlatMapped::interleave),
-          Dataset.giving(
-              Mapped.calling("ParallelInterleaveDatasetV4", "f")
+          DatasetValue.giving(
+              MapDatasets.calling("ParallelInterleaveDatasetV4", "f")
                   .attr("deterministic: string = 'default'")
                   .input("cycle_length: int64")
                   .input("block_length: int64")
@@ -51,10 +53,10 @@ final class FlatMapped {
 
   private FlatMapped() {}
 
-  private static Dataset interleave(KernelContext c) {
-    int first = 1 + Mapped.captured(c);
-    long cycle = Dataset.number(c, first);
-    long block = Dataset.number(c, first + 1);
+  private static DatasetValue interleave(KernelContext c) {
+    int first = 1 + MapDatasets.captured(c);
+    long cycle = DatasetValue.number(c, first);
+    long block = DatasetValue.number(c, first + 1);
     if (cycle == -1) {
       cycle = Runtime.getRuntime().availableProcessors();
     }
@@ -65,7 +67,7 @@ final class FlatMapped {
       throw MillraceException.invalid("`block_length` must be > 0");
     }
     if (c.node().op().inputs().getLast().name().equals("num_parallel_calls")) {
-      Mapped.parallelCalls(c, c.inputCount() - 1);
+      MapDatasets.parallelCalls(c, c.inputCount() - 1);
     }
     return new Interleave(c, Math.toIntExact(Math.min(cycle, 1 << 20)), block);
   }
@@ -74,8 +76,8 @@ final class FlatMapped {
    * Takes {@code block} elements from each of {@code cycle} datasets in turn; where one has ended,
    * the next takes its place. With a cycle of one, the datasets come one after the other.
    */
-  private static final class Interleave extends Dataset {
-    private final Dataset input;
+  private static final class Interleave extends DatasetValue {
+    private final DatasetValue input;
     private final ElementFunction function;
     private final int cycle;
     private final long block;
@@ -85,7 +87,7 @@ final class FlatMapped {
       this.cycle = cycle;
       this.block = block;
       input = holdInput(c, 0);
-      function = ElementFunction.of(c, this, "f", 1, Mapped.captured(c));
+      function = ElementFunction.of(c, this, "f", 1, MapDatasets.captured(c));
     }
 
     @Override
@@ -94,20 +96,20 @@ final class FlatMapped {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Interleaved(
           input.elements(iteration), function.in(iteration), iteration, cycle, block);
     }
   }
 
   /** A dataset that a function has made, and a walk through it. */
-  private record Open(Tensor dataset, Elements elements) implements AutoCloseable {
+  private record Open(Tensor dataset, DatasetElements elements) implements AutoCloseable {
     @Override
     public void close() {
       try {
         elements.close();
       } finally {
-        dataset.release();
+        Refs.release(dataset);
       }
     }
   }
@@ -123,7 +125,11 @@ final class FlatMapped {
     private boolean over;
 
     Interleaved(
-        Elements input, ElementFunction function, Iteration iteration, int cycle, long block) {
+        DatasetElements input,
+        ElementFunction function,
+        Iteration iteration,
+        int cycle,
+        long block) {
       super(input);
       this.function = function;
       this.iteration = iteration;
@@ -172,7 +178,7 @@ final class FlatMapped {
         if (results.length != 1) {
           throw MillraceException.invalid("Function must return a single dataset.");
         }
-        return new Open(results[0], Dataset.of(results[0]).elements(iteration));
+        return new Open(results[0], DatasetValue.of(results[0]).elements(iteration));
       } catch (Throwable t) {
         release(results);
         throw t;

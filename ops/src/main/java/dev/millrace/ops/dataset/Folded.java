@@ -2,8 +2,9 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
@@ -46,8 +47,8 @@ final class Folded {
       List.of(
           REDUCE,
           SINGLE,
-          Dataset.giving(
-              Dataset.define("ScanDataset")
+          DatasetValue.giving(
+              DatasetValue.define("ScanDataset")
                   .attr("f: func")
                   .attr("Tstate: list(type) >= 1")
                   .attr("Targuments: list(type) >= 0")
@@ -57,7 +58,8 @@ final class Folded {
                   .input("initial_state: Tstate")
                   .input("other_arguments: Targuments"),
               Scan::new),
-          Dataset.giving(Mapped.calling("TakeWhileDataset", "predicate"), TakeWhile::new));
+          DatasetValue.giving(
+              MapDatasets.calling("TakeWhileDataset", "predicate"), TakeWhile::new));
 
   private Folded() {}
 
@@ -71,11 +73,11 @@ final class Folded {
     int size = c.node().listAttr("Tstate").size();
     Tensor[] state = new Tensor[size];
     for (int i = 0; i < size; i++) {
-      state[i] = c.input(1 + i).retain();
+      state[i] = Refs.retain(c.input(1 + i));
     }
     Iteration iteration = new Iteration();
-    ElementFunction f = ElementFunction.of(c, "f", 1 + size, Mapped.captured(c)).in(iteration);
-    try (Elements elements = Dataset.at(c, 0).elements(iteration)) {
+    ElementFunction f = ElementFunction.of(c, "f", 1 + size, MapDatasets.captured(c)).in(iteration);
+    try (DatasetElements elements = DatasetValue.at(c, 0).elements(iteration)) {
       for (Tensor[] e = elements.next(c.cancellation());
           e != null;
           e = elements.next(c.cancellation())) {
@@ -84,13 +86,13 @@ final class Folded {
         try {
           next = f.call(joined(state, e), c.cancellation());
         } finally {
-          Elements.release(e);
+          DatasetElements.release(e);
         }
-        Elements.release(state);
+        DatasetElements.release(state);
         state = next;
       }
     } catch (Throwable t) {
-      Elements.release(state);
+      DatasetElements.release(state);
       throw t;
     }
     Iterators.give(c, state);
@@ -98,7 +100,7 @@ final class Folded {
 
   private static void single(KernelContext c) {
     Tensor[] first;
-    try (Elements elements = Dataset.at(c, 0).elements(new Iteration())) {
+    try (DatasetElements elements = DatasetValue.at(c, 0).elements(new Iteration())) {
       first = elements.next(c.cancellation());
       if (first == null) {
         throw MillraceException.invalid("Dataset was empty.");
@@ -107,12 +109,12 @@ final class Folded {
       try {
         second = elements.next(c.cancellation());
       } catch (Throwable t) {
-        Elements.release(first);
+        DatasetElements.release(first);
         throw t;
       }
       if (second != null) {
-        Elements.release(first);
-        Elements.release(second);
+        DatasetElements.release(first);
+        DatasetElements.release(second);
         throw MillraceException.invalid("Dataset had more than one element.");
       }
     }
@@ -132,7 +134,7 @@ final class Folded {
       for (int i = 0; i < initial.length; i++) {
         initial[i] = hold(c.input(1 + i));
       }
-      function = ElementFunction.of(c, this, "f", 1 + initial.length, Mapped.captured(c));
+      function = ElementFunction.of(c, this, "f", 1 + initial.length, MapDatasets.captured(c));
     }
 
     @Override
@@ -141,10 +143,10 @@ final class Folded {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       ElementFunction own = function.in(iteration);
       return new Sequences.Through(input.elements(iteration)) {
-        private Tensor[] state = retained(initial);
+        private Tensor[] state = Refs.retainAll(initial);
 
         @Override
         Tensor[] next(Cancellation c) {
@@ -156,7 +158,7 @@ final class Folded {
           try {
             results = own.call(joined(state, element), c);
           } catch (MillraceException e) {
-            return Mapped.resultOrEnd(e, keepsCount);
+            return MapDatasets.resultOrEnd(e, keepsCount);
           } finally {
             release(element);
           }
@@ -179,13 +181,6 @@ final class Folded {
         }
       };
     }
-
-    private static Tensor[] retained(Tensor[] tensors) {
-      for (Tensor t : tensors) {
-        t.retain();
-      }
-      return tensors.clone();
-    }
   }
 
   private static final class TakeWhile extends Sequences.Derived {
@@ -193,7 +188,7 @@ final class Folded {
 
     TakeWhile(KernelContext c) {
       super(c);
-      predicate = ElementFunction.of(c, this, "predicate", 1, Mapped.captured(c));
+      predicate = ElementFunction.of(c, this, "predicate", 1, MapDatasets.captured(c));
     }
 
     @Override
@@ -202,7 +197,7 @@ final class Folded {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       ElementFunction own = predicate.in(iteration);
       return new Sequences.Through(input.elements(iteration)) {
         private boolean over;

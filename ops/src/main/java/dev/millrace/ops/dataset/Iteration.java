@@ -1,6 +1,6 @@
 package dev.millrace.ops.dataset;
 
-import dev.millrace.graph.op.Procedure;
+import dev.millrace.graph.Procedure;
 import java.util.IdentityHashMap;
 import java.util.Map;
 

@@ -3,16 +3,17 @@ package dev.millrace.ops.dataset;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Procedure;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.Procedure;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.list.Optionals;
 import dev.millrace.ops.state.ResourceHandles;
 import dev.millrace.proto.ResourceHandleProto;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -96,7 +97,7 @@ final class Iterators {
                         .setMaybeTypeName(h.kind())
                         .build()
                         .toByteArray();
-                c.output(0, Tensor.ofObjects(DType.STRING, Shape.scalar(), new Object[] {encoded}));
+                c.output(0, Refs.ofObjects(DType.STRING, Shape.scalar(), new Object[] {encoded}));
               })
           .noGradient("it is text")
           .build();
@@ -156,13 +157,13 @@ final class Iterators {
     Resources.Handle h =
         new Resources.Handle(
             node.device(), container(c, node), ResourceHandles.nameOf(node), "Iterator");
-    return Tensor.ofObjects(DType.RESOURCE, Shape.scalar(), new Object[] {h});
+    return Refs.ofObjects(DType.RESOURCE, Shape.scalar(), new Object[] {h});
   }
 
   /** The iterator that a node stands for, made now if there is none. */
   private static DatasetIterator named(KernelContext c, Node node) {
-    List<DType> types = Dataset.typesOf(node);
-    List<Shape> shapes = Dataset.shapesOf(node);
+    List<DType> types = DatasetValue.typesOf(node);
+    List<Shape> shapes = DatasetValue.shapesOf(node);
     DatasetIterator found =
         c.resources()
             .getOrCreate(
@@ -182,7 +183,7 @@ final class Iterators {
             () -> {
               Tensor[] made = factory.call(List.of(), c.cancellation());
               if (made.length != 1) {
-                Elements.release(made);
+                DatasetElements.release(made);
                 throw MillraceException.invalid(
                     "The `dataset_factory` function must return a single dataset.");
               }
@@ -213,7 +214,7 @@ final class Iterators {
     }
     if (element.length != c.node().outputCount()) {
       int given = element.length;
-      Elements.release(element);
+      DatasetElements.release(element);
       throw MillraceException.invalid(
           "Number of components does not match: expected %d types but got %d.",
           c.node().outputCount(), given);
@@ -221,7 +222,7 @@ final class Iterators {
     for (int i = 0; i < element.length; i++) {
       if (element[i].dtype() != c.node().output(i).dtype()) {
         DType given = element[i].dtype();
-        Elements.release(element);
+        DatasetElements.release(element);
         throw MillraceException.invalid(
             "Data type mismatch at component %d: expected %s but got %s.",
             i, c.node().output(i).dtype(), given);
@@ -263,12 +264,12 @@ final class Iterators {
           here, h.getDevice());
     }
     DatasetIterator found = c.resources().get(h.getContainer(), h.getName(), DatasetIterator.class);
-    if (!Dataset.typesOf(c.node()).isEmpty()) {
-      found.check(Dataset.typesOf(c.node()), Dataset.shapesOf(c.node()));
+    if (!DatasetValue.typesOf(c.node()).isEmpty()) {
+      found.check(DatasetValue.typesOf(c.node()), DatasetValue.shapesOf(c.node()));
     }
     c.output(
         0,
-        Tensor.ofObjects(
+        Refs.ofObjects(
             DType.RESOURCE,
             Shape.scalar(),
             new Object[] {

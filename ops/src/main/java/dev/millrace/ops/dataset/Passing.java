@@ -1,8 +1,8 @@
 package dev.millrace.ops.dataset;
 
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.Shape;
 import java.util.List;
 
@@ -53,7 +53,8 @@ final class Passing {
           .input("input_dataset: variant")
           .output("cardinality: int64")
           .shape(Shapes.scalar())
-          .kernel(c -> c.allocate(0, Shape.scalar()).setLong(0, Dataset.at(c, 0).cardinality()))
+          .kernel(
+              c -> c.allocate(0, Shape.scalar()).setLong(0, DatasetValue.at(c, 0).cardinality()))
           .noGradient("it is a count")
           .build();
 
@@ -82,7 +83,7 @@ final class Passing {
   }
 
   private static void pass(KernelContext c) {
-    Dataset.at(c, 0);
+    DatasetValue.at(c, 0);
     c.forward(0, 0);
   }
 }

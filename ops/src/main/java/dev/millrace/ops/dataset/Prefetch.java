@@ -3,13 +3,13 @@ package dev.millrace.ops.dataset;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
 
 /** A dataset whose elements are made ahead of time, by a thread of their own. */
-final class Prefetch extends Dataset {
+final class Prefetch extends DatasetValue {
   /** How many elements are kept where TensorFlow would try and see. */
   private static final int BY_CHOICE = 4;
 
@@ -23,7 +23,7 @@ final class Prefetch extends Dataset {
               .input("buffer_size: int64"),
           Prefetch::new);
 
-  private final Dataset input;
+  private final DatasetValue input;
   private final int capacity;
 
   private Prefetch(KernelContext c) {
@@ -43,8 +43,8 @@ final class Prefetch extends Dataset {
   }
 
   @Override
-  Elements elements(Iteration iteration) {
-    Elements all = input.elements(iteration);
+  DatasetElements elements(Iteration iteration) {
+    DatasetElements all = input.elements(iteration);
     return capacity == 0 ? all : new Ahead(all, capacity);
   }
 
@@ -52,10 +52,10 @@ final class Prefetch extends Dataset {
    * Elements that a thread makes ahead. It begins with the first that is asked for, and ends with
    * the last, or when this is closed.
    *
-   * <p>Threading: as all {@link Elements}; the buffer is guarded by this.
+   * <p>Threading: as all {@link DatasetElements}; the buffer is guarded by this.
    */
-  private static final class Ahead extends Elements {
-    private final Elements input;
+  private static final class Ahead extends DatasetElements {
+    private final DatasetElements input;
     private final int capacity;
 
     /** Elements, and failures in their places. */
@@ -65,7 +65,7 @@ final class Prefetch extends Dataset {
     private Thread thread;
     private boolean over;
 
-    Ahead(Elements input, int capacity) {
+    Ahead(DatasetElements input, int capacity) {
       this.input = input;
       this.capacity = capacity;
     }

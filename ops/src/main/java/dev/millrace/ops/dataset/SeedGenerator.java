@@ -1,11 +1,12 @@
 package dev.millrace.ops.dataset;
 
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Philox;
+import dev.millrace.tensor.math.random.Philox;
 import java.security.SecureRandom;
 
 /**
@@ -44,7 +45,7 @@ final class SeedGenerator implements Resources.Resource {
 
   /** The handle of a generator that does not exist: the seeds are elsewhere. */
   static Tensor dummyHandle(KernelContext c) {
-    return Tensor.ofObjects(
+    return Refs.ofObjects(
         DType.RESOURCE,
         Shape.scalar(),
         new Object[] {

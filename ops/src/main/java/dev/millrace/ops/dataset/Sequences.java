@@ -2,8 +2,9 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,31 +14,39 @@ import java.util.List;
 final class Sequences {
   static final List<Op> ALL =
       List.of(
-          Dataset.giving(
-              Dataset.define("RepeatDataset").input("input_dataset: variant").input("count: int64"),
+          DatasetValue.giving(
+              DatasetValue.define("RepeatDataset")
+                  .input("input_dataset: variant")
+                  .input("count: int64"),
               Repeat::new),
-          Dataset.giving(
-              Dataset.define("TakeDataset").input("input_dataset: variant").input("count: int64"),
+          DatasetValue.giving(
+              DatasetValue.define("TakeDataset")
+                  .input("input_dataset: variant")
+                  .input("count: int64"),
               Take::new),
-          Dataset.giving(
-              Dataset.define("SkipDataset").input("input_dataset: variant").input("count: int64"),
+          DatasetValue.giving(
+              DatasetValue.define("SkipDataset")
+                  .input("input_dataset: variant")
+                  .input("count: int64"),
               Skip::new),
-          Dataset.giving(
-              Dataset.define("ShardDataset")
+          DatasetValue.giving(
+              DatasetValue.define("ShardDataset")
                   .attr("require_non_empty: bool = false")
                   .input("input_dataset: variant")
                   .input("num_shards: int64")
                   .input("index: int64"),
               Shard::new),
-          Dataset.giving(
-              Dataset.define("ConcatenateDataset")
+          DatasetValue.giving(
+              DatasetValue.define("ConcatenateDataset")
                   .input("input_dataset: variant")
                   .input("another_dataset: variant"),
               Concatenate::new),
-          Dataset.giving(
-              Dataset.define("ZipDataset").attr("N: int >= 1").input("input_datasets: N * variant"),
+          DatasetValue.giving(
+              DatasetValue.define("ZipDataset")
+                  .attr("N: int >= 1")
+                  .input("input_datasets: N * variant"),
               Zip::new),
-          Dataset.giving(
+          DatasetValue.giving(
               Op.define("IgnoreErrorsDataset")
                   .attr("output_types: list(type) >= 1")
                   .attr("output_shapes: list(shape) >= 1")
@@ -48,8 +57,8 @@ final class Sequences {
   private Sequences() {}
 
   /** A dataset of the elements of one other, of the types that attributes say. */
-  abstract static class Derived extends Dataset {
-    final Dataset input;
+  abstract static class Derived extends DatasetValue {
+    final DatasetValue input;
 
     Derived(KernelContext c) {
       super(typesOf(c.node()), shapesOf(c.node()));
@@ -58,10 +67,10 @@ final class Sequences {
   }
 
   /** A walk that goes by one through another dataset. */
-  abstract static class Through extends Elements {
-    final Elements input;
+  abstract static class Through extends DatasetElements {
+    final DatasetElements input;
 
-    Through(Elements input) {
+    Through(DatasetElements input) {
       this.input = input;
     }
 
@@ -92,9 +101,9 @@ final class Sequences {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
-      return new Elements() {
-        private Elements current;
+    DatasetElements elements(Iteration iteration) {
+      return new DatasetElements() {
+        private DatasetElements current;
         private long rounds;
         private boolean any;
 
@@ -148,7 +157,7 @@ final class Sequences {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Through(input.elements(iteration)) {
         @Override
         Tensor[] next(Cancellation c) {
@@ -180,7 +189,7 @@ final class Sequences {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Through(input.elements(iteration)) {
         private long taken;
 
@@ -217,7 +226,7 @@ final class Sequences {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Through(input.elements(iteration)) {
         private long skipped;
 
@@ -240,8 +249,8 @@ final class Sequences {
     }
   }
 
-  private static final class Shard extends Dataset {
-    private final Dataset input;
+  private static final class Shard extends DatasetValue {
+    private final DatasetValue input;
     private final long shards;
     private final long index;
     private final boolean needsAny;
@@ -269,7 +278,7 @@ final class Sequences {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Through(input.elements(iteration)) {
         private long at;
 
@@ -301,14 +310,14 @@ final class Sequences {
     }
   }
 
-  private static final class Concatenate extends Dataset {
-    private final Dataset first;
-    private final Dataset second;
+  private static final class Concatenate extends DatasetValue {
+    private final DatasetValue first;
+    private final DatasetValue second;
 
     Concatenate(KernelContext c) {
       super(typesOf(c.node()), shapesOf(c.node()));
-      Dataset one = at(c, 0);
-      Dataset other = at(c, 1);
+      DatasetValue one = at(c, 0);
+      DatasetValue other = at(c, 1);
       if (!one.types().equals(other.types())) {
         throw MillraceException.invalid(
             "input dataset and another dataset have different output_types %s and %s",
@@ -328,9 +337,9 @@ final class Sequences {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
-      return new Elements() {
-        private Elements current = first.elements(iteration);
+    DatasetElements elements(Iteration iteration) {
+      return new DatasetElements() {
+        private DatasetElements current = first.elements(iteration);
         private boolean inSecond;
 
         @Override
@@ -360,8 +369,8 @@ final class Sequences {
     }
   }
 
-  private static final class Zip extends Dataset {
-    private final List<Dataset> inputs = new ArrayList<>();
+  private static final class Zip extends DatasetValue {
+    private final List<DatasetValue> inputs = new ArrayList<>();
 
     Zip(KernelContext c) {
       super(typesOf(c.node()), shapesOf(c.node()));
@@ -376,7 +385,7 @@ final class Sequences {
     @Override
     long cardinality() {
       long result = INFINITE;
-      for (Dataset d : inputs) {
+      for (DatasetValue d : inputs) {
         long n = d.cardinality();
         if (n == UNKNOWN) {
           return UNKNOWN;
@@ -387,9 +396,9 @@ final class Sequences {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
-      List<Elements> all = inputs.stream().map(d -> d.elements(iteration)).toList();
-      return new Elements() {
+    DatasetElements elements(Iteration iteration) {
+      List<DatasetElements> all = inputs.stream().map(d -> d.elements(iteration)).toList();
+      return new DatasetElements() {
         private boolean over;
 
         @Override
@@ -399,7 +408,7 @@ final class Sequences {
           }
           List<Tensor> components = new ArrayList<>();
           MillraceException failure = null;
-          for (Elements e : all) {
+          for (DatasetElements e : all) {
             Tensor[] part = null;
             try {
               part = e.next(c);
@@ -414,7 +423,7 @@ final class Sequences {
             components.addAll(part == null ? List.of() : Arrays.asList(part));
           }
           if (over || failure != null) {
-            components.forEach(Tensor::release);
+            components.forEach(Refs::release);
             if (failure != null && !over) {
               throw failure;
             }
@@ -425,7 +434,7 @@ final class Sequences {
 
         @Override
         public void close() {
-          all.forEach(Elements::close);
+          all.forEach(DatasetElements::close);
         }
       };
     }

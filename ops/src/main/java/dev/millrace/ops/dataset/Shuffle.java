@@ -2,12 +2,12 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.state.ResourceHandles;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Philox;
+import dev.millrace.tensor.math.random.Philox;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -15,7 +15,7 @@ import java.util.List;
  * A dataset of the elements of another in random order: each is drawn from a buffer, where the next
  * of the other takes its place. The same seeds give TensorFlow's order.
  */
-final class Shuffle extends Dataset {
+final class Shuffle extends DatasetValue {
   /** From how many rounds, the one that is drawn from not counted, the buffer holds elements. */
   private static final int MOST_ROUNDS = 3;
 
@@ -74,7 +74,7 @@ final class Shuffle extends Dataset {
     return shared != null ? shared : seeds(c);
   }
 
-  private final Dataset input;
+  private final DatasetValue input;
   private final long size;
   private final SeedGenerator seeds;
   private final long count;
@@ -102,15 +102,15 @@ final class Shuffle extends Dataset {
   }
 
   @Override
-  Elements elements(Iteration iteration) {
+  DatasetElements elements(Iteration iteration) {
     return new Shuffled(iteration);
   }
 
   /** Draws from the elements of one round until they are gone, while those of the next come in. */
-  private final class Shuffled extends Elements {
+  private final class Shuffled extends DatasetElements {
     private final Iteration iteration;
     private Philox.Cursor random = cursor();
-    private Elements current;
+    private DatasetElements current;
     private long rounds;
 
     /** The buffer; of each round it holds elements, the parts in the order of rounds. */

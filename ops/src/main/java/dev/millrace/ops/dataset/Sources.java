@@ -2,9 +2,10 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -12,7 +13,7 @@ import java.util.List;
 /** Datasets of what is in memory. */
 final class Sources {
   static final Op TENSORS =
-      Dataset.giving(
+      DatasetValue.giving(
           Op.define("TensorDataset")
               .attr("Toutput_types: list(type) >= 1")
               .attr("output_shapes: list(shape) >= 1")
@@ -22,7 +23,7 @@ final class Sources {
           c -> new Components(c, false));
 
   static final Op SLICES =
-      Dataset.giving(
+      DatasetValue.giving(
           Op.define("TensorSliceDataset")
               .attr("Toutput_types: list(type) >= 1")
               .attr("output_shapes: list(shape) >= 1")
@@ -49,8 +50,8 @@ final class Sources {
           });
 
   static final Op RANGE =
-      Dataset.giving(
-          Dataset.define("RangeDataset")
+      DatasetValue.giving(
+          DatasetValue.define("RangeDataset")
               .attr("replicate_on_split: bool = false")
               .input("start: int64")
               .input("stop: int64")
@@ -63,7 +64,7 @@ final class Sources {
   private Sources() {}
 
   /** One element of these tensors, or one for each of their rows. */
-  private static final class Components extends Dataset {
+  private static final class Components extends DatasetValue {
     private final Tensor[] components;
     private final boolean byRow;
 
@@ -82,8 +83,8 @@ final class Sources {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
-      return new Elements() {
+    DatasetElements elements(Iteration iteration) {
+      return new DatasetElements() {
         private final long size = cardinality();
         private long at;
 
@@ -94,7 +95,7 @@ final class Sources {
           }
           Tensor[] element = new Tensor[components.length];
           for (int i = 0; i < element.length; i++) {
-            element[i] = byRow ? Rows.row(components[i], at) : components[i].retain();
+            element[i] = byRow ? DatasetRows.row(components[i], at) : Refs.retain(components[i]);
           }
           at++;
           return element;
@@ -109,7 +110,7 @@ final class Sources {
   }
 
   /** Whole numbers at equal distances. */
-  private static final class Range extends Dataset {
+  private static final class Range extends DatasetValue {
     private final long start;
     private final long stop;
     private final long step;
@@ -137,8 +138,8 @@ final class Sources {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
-      return new Elements() {
+    DatasetElements elements(Iteration iteration) {
+      return new DatasetElements() {
         private final long size = cardinality();
         private long at;
 
@@ -147,7 +148,7 @@ final class Sources {
           if (at >= size) {
             return null;
           }
-          Tensor t = Tensor.allocateCounted(type, Shape.scalar());
+          Tensor t = Refs.allocate(type, Shape.scalar());
           t.setLong(0, start + at++ * step);
           return new Tensor[] {t};
         }

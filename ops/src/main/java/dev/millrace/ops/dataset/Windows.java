@@ -2,9 +2,10 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -14,21 +15,21 @@ import java.util.List;
 final class Windows {
   static final List<Op> ALL =
       List.of(
-          Dataset.giving(
-              Dataset.define("WindowDataset")
+          DatasetValue.giving(
+              DatasetValue.define("WindowDataset")
                   .input("input_dataset: variant")
                   .input("size: int64")
                   .input("shift: int64")
                   .input("stride: int64")
                   .input("drop_remainder: bool"),
               Window::new),
-          Dataset.giving(
-              Dataset.define("UnbatchDataset").input("input_dataset: variant"), Unbatch::new));
+          DatasetValue.giving(
+              DatasetValue.define("UnbatchDataset").input("input_dataset: variant"), Unbatch::new));
 
   private Windows() {}
 
   /** Some values, one to an element. */
-  private static final class Values extends Dataset {
+  private static final class Values extends DatasetValue {
     private final List<Tensor> values;
 
     Values(DType type, Shape shape, List<Tensor> values) {
@@ -43,20 +44,20 @@ final class Windows {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
-      return new Elements() {
+    DatasetElements elements(Iteration iteration) {
+      return new DatasetElements() {
         private int at;
 
         @Override
         Tensor[] next(Cancellation c) {
-          return at < values.size() ? new Tensor[] {values.get(at++).retain()} : null;
+          return at < values.size() ? new Tensor[] {Refs.retain(values.get(at++))} : null;
         }
       };
     }
   }
 
-  private static final class Window extends Dataset {
-    private final Dataset input;
+  private static final class Window extends DatasetValue {
+    private final DatasetValue input;
     private final int size;
     private final long shift;
     private final int stride;
@@ -96,7 +97,7 @@ final class Windows {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Sequences.Through(input.elements(iteration)) {
         /** Elements, and failures in their places. */
         private final List<Object> buffer = new ArrayList<>();
@@ -205,7 +206,7 @@ final class Windows {
     }
 
     @Override
-    Elements elements(Iteration iteration) {
+    DatasetElements elements(Iteration iteration) {
       return new Sequences.Through(input.elements(iteration)) {
         private Tensor[] batch;
         private long at;
@@ -225,7 +226,7 @@ final class Windows {
           }
           Tensor[] element = new Tensor[batch.length];
           for (int i = 0; i < element.length; i++) {
-            element[i] = Rows.row(batch[i], at);
+            element[i] = DatasetRows.row(batch[i], at);
           }
           at++;
           return element;

@@ -1,7 +1,7 @@
 package dev.millrace.ops.flow;
 
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import java.util.List;
 import java.util.stream.Stream;
 

@@ -1,10 +1,10 @@
 package dev.millrace.ops.flow;
 
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 
 /**
  * The ops of loops. A loop runs in a frame of its own: values enter it, go from iteration to

@@ -1,13 +1,13 @@
 package dev.millrace.ops.flow;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.math.Comparisons;
 import dev.millrace.tensor.Shape;

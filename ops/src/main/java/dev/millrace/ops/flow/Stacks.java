@@ -1,14 +1,15 @@
 package dev.millrace.ops.flow;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.state.ResourceHandles;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
@@ -73,7 +74,11 @@ final class Stacks {
 
   private Stacks() {}
 
-  /** Threading: any thread. */
+  /**
+   * A stack of tensors.
+   *
+   * <p>Threading: any thread.
+   */
   private static final class Stack implements Resources.Resource {
     private final String name;
     private final DType type;
@@ -98,7 +103,7 @@ final class Stacks {
       if (maxSize >= 0 && values.size() >= maxSize) {
         throw MillraceException.invalid("Stack[%s] overflowed its max_size (%d)", name, maxSize);
       }
-      values.push(t.retain());
+      values.push(Refs.retain(t));
     }
 
     synchronized Tensor pop() {
@@ -110,7 +115,7 @@ final class Stacks {
 
     @Override
     public synchronized void close() {
-      values.forEach(Tensor::release);
+      values.forEach(Refs::release);
       values.clear();
     }
   }
@@ -121,13 +126,13 @@ final class Stacks {
     DType type = node.typeAttr("elem_type");
     return c -> {
       int maxSize = c.input(0).intValue();
-      String container = "step/" + c.stepId();
+      String container = Resources.containerOfStep(c.stepId());
       String name = prefix + "_" + COUNT.getAndIncrement();
       Resources resources = c.resources();
       resources.getOrCreate(container, name, Stack.class, () -> new Stack(name, type, maxSize));
       c.afterRun(() -> resources.remove(container, name));
       Resources.Handle handle = new Resources.Handle(node.device(), container, name, "Stack");
-      c.output(0, Tensor.ofObjects(DType.RESOURCE, Shape.scalar(), new Object[] {handle}));
+      c.output(0, Refs.ofObjects(DType.RESOURCE, Shape.scalar(), new Object[] {handle}));
     };
   }
 

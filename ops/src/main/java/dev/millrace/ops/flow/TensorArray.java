@@ -1,11 +1,12 @@
 package dev.millrace.ops.flow;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.elementwise.Elementwise;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -143,7 +144,7 @@ final class TensorArray implements Resources.Resource {
     }
     e.shape = value.shape();
     if (e.value == null) {
-      e.value = value.retain();
+      e.value = Refs.retain(value);
     } else {
       addTo(e, index, value);
     }
@@ -156,9 +157,9 @@ final class TensorArray implements Resources.Resource {
               + " input shape is %s.",
           index, e.value.shape(), value.shape());
     }
-    Tensor sum = Tensor.allocateCounted(kind.type, value.shape());
+    Tensor sum = Refs.allocate(kind.type, value.shape());
     Elementwise.addN(new Tensor[] {e.value, value}, sum);
-    e.value.release();
+    Refs.release(e.value);
     e.value = sum;
   }
 
@@ -184,7 +185,7 @@ final class TensorArray implements Resources.Resource {
       e.wasCleared = true;
       return value;
     }
-    return e.value.retain();
+    return Refs.retain(e.value);
   }
 
   private Tensor zeros(int index, Element e) {
@@ -198,7 +199,7 @@ final class TensorArray implements Resources.Resource {
               + " will be returned instead of incurring this error.",
           index, elementShape);
     }
-    Tensor zero = Tensor.allocateCounted(kind.type, shape);
+    Tensor zero = Refs.allocate(kind.type, shape);
     if (kind.type.isPlain()) {
       zero.data().fill((byte) 0);
     } else {
@@ -215,7 +216,7 @@ final class TensorArray implements Resources.Resource {
   public synchronized void close() {
     for (Element e : elements) {
       if (e.value != null) {
-        e.value.release();
+        Refs.release(e.value);
         e.value = null;
       }
     }

@@ -1,10 +1,10 @@
 package dev.millrace.ops.flow;
 
+import dev.millrace.graph.GradientContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Identity;
 
 /**

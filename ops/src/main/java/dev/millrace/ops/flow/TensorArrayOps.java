@@ -2,16 +2,17 @@ package dev.millrace.ops.flow;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.state.ResourceHandles;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -226,13 +227,13 @@ final class TensorArrayOps {
 
   /** Gives the handle of the array with this name, made now if there is none in this step. */
   private static void hold(KernelContext c, String name, Supplier<TensorArray> maker) {
-    String container = "step/" + c.stepId();
+    String container = Resources.containerOfStep(c.stepId());
     Resources resources = c.resources();
     resources.getOrCreate(container, name, TensorArray.class, maker);
     c.afterRun(() -> resources.remove(container, name));
     Resources.Handle handle =
         new Resources.Handle(c.node().device(), container, name, "TensorArray");
-    c.output(0, Tensor.ofObjects(DType.RESOURCE, Shape.scalar(), new Object[] {handle}));
+    c.output(0, Refs.ofObjects(DType.RESOURCE, Shape.scalar(), new Object[] {handle}));
   }
 
   private static TensorArray array(KernelContext c) {
@@ -325,12 +326,12 @@ final class TensorArrayOps {
 
   /** A copy of a part of a tensor, for as long as {@code taker} takes. */
   private static void part(Tensor from, long start, Shape shape, Consumer<Tensor> taker) {
-    Tensor part = Tensor.allocateCounted(from.dtype(), shape);
+    Tensor part = Refs.allocate(from.dtype(), shape);
     try {
       StridedCopy.copyRun(from, start, part, 0, shape.elements());
       taker.accept(part);
     } finally {
-      part.release();
+      Refs.release(part);
     }
   }
 
@@ -421,7 +422,7 @@ final class TensorArrayOps {
   private static void release(Tensor[] parts) {
     for (Tensor p : parts) {
       if (p != null) {
-        p.release();
+        Refs.release(p);
       }
     }
   }

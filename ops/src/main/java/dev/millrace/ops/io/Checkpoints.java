@@ -1,20 +1,20 @@
 package dev.millrace.ops.io;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Fusion.Fused;
+import dev.millrace.graph.Fusion.Readers;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Fusion.Fused;
-import dev.millrace.graph.op.Fusion.Readers;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.waiting.Background;
-import dev.millrace.storage.BundleMerge;
-import dev.millrace.storage.BundleReader;
-import dev.millrace.storage.BundleWriter;
-import dev.millrace.storage.ShapeAndSlice;
+import dev.millrace.storage.checkpoint.BundleMerge;
+import dev.millrace.storage.checkpoint.BundleReader;
+import dev.millrace.storage.checkpoint.BundleWriter;
+import dev.millrace.storage.checkpoint.ShapeAndSlice;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -151,7 +151,8 @@ public final class Checkpoints {
               c.node().name(), name, types.get(i), stored, c.input(0).stringAt(0));
         }
         Optional<ShapeAndSlice> part = ShapeAndSlice.parse(c.input(2).stringAt(i));
-        c.output(i, part.isPresent() ? reader.read(name, part.get()) : reader.read(name));
+        c.output(
+            i, part.isPresent() ? reader.readCounted(name, part.get()) : reader.readCounted(name));
       }
     }
   }

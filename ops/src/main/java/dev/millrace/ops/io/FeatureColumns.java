@@ -1,7 +1,7 @@
 package dev.millrace.ops.io;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.proto.Feature;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -19,7 +19,9 @@ final class FeatureColumns {
   private final boolean batched;
 
   /**
-   * @param names what to call the examples in messages; null or empty if nobody said
+   * The columns of parsed examples.
+   *
+   * @param names names of the examples for error messages; null or empty if there are none
    */
   FeatureColumns(
       KernelContext c, List<Map<String, Feature>> examples, Tensor names, boolean batched) {

@@ -1,7 +1,7 @@
 package dev.millrace.ops.io;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.proto.Feature;
 import dev.millrace.proto.FeatureList;
 import dev.millrace.tensor.DType;

@@ -2,7 +2,7 @@ package dev.millrace.ops.io;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.tensor.Tensor;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;

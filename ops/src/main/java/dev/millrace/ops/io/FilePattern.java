@@ -1,8 +1,8 @@
 package dev.millrace.ops.io;
 
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.waiting.Background;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

@@ -2,11 +2,11 @@ package dev.millrace.ops.io;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.proto.Feature;
 import dev.millrace.proto.FeatureList;
 import dev.millrace.proto.SequenceExample;

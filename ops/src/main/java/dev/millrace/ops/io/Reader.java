@@ -2,15 +2,16 @@ package dev.millrace.ops.io;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.base.Timers;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.ops.queue.Queue;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 
@@ -39,7 +40,7 @@ final class Reader implements Resources.Resource {
   }
 
   /** How often one that waits for its turn looks whether its step still wants it. */
-  private static final long LOOK_MILLIS = 50;
+  private static final long LOOK_NANOS = 50_000_000L;
 
   private final String kind;
   private final Function<String, Source> opener;
@@ -99,7 +100,7 @@ final class Reader implements Resources.Resource {
 
   private void awaitTurn(KernelContext c) {
     try {
-      while (!turn.tryLock(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+      while (!Timers.system().tryLock(turn, LOOK_NANOS)) {
         c.cancellation().check();
       }
     } catch (InterruptedException e) {
@@ -127,7 +128,7 @@ final class Reader implements Resources.Resource {
       return taken[0].stringAt(0);
     } finally {
       for (Tensor t : taken) {
-        t.release();
+        Refs.release(t);
       }
     }
   }

@@ -1,16 +1,17 @@
 package dev.millrace.ops.io;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.queue.Queue;
 import dev.millrace.ops.state.ResourceHandles;
 import dev.millrace.ops.waiting.Background;
-import dev.millrace.storage.RecordReader;
+import dev.millrace.storage.record.RecordReader;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -147,7 +148,7 @@ final class ReaderOps {
   }
 
   private static Tensor bytes(Shape shape, Object... values) {
-    return Tensor.ofObjects(DType.STRING, shape, values);
+    return Refs.ofObjects(DType.STRING, shape, values);
   }
 
   private static Op count(

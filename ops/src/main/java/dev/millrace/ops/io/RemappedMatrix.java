@@ -2,14 +2,15 @@ package dev.millrace.ops.io;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.ops.waiting.Background;
-import dev.millrace.storage.BundleReader;
-import dev.millrace.storage.ShapeAndSlice;
-import dev.millrace.storage.TensorSlice;
+import dev.millrace.storage.checkpoint.BundleReader;
+import dev.millrace.storage.checkpoint.ShapeAndSlice;
+import dev.millrace.storage.checkpoint.TensorSlice;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.nio.file.Path;
@@ -152,7 +153,7 @@ final class RemappedMatrix {
 
   private static Tensor read(BundleReader reader, String name, Shape stored, long from, long to) {
     TensorSlice rows = TensorSlice.of(new long[] {from, 0}, new long[] {to - from, stored.dim(1)});
-    return reader.read(name, new ShapeAndSlice(stored, rows));
+    return reader.readCounted(name, new ShapeAndSlice(stored, rows));
   }
 
   /** Copies the rows of {@code part}, which begins at old row {@code from}, and releases it. */
@@ -168,6 +169,6 @@ final class RemappedMatrix {
         }
       }
     }
-    part.release();
+    Refs.release(part);
   }
 }

@@ -1,17 +1,18 @@
 package dev.millrace.ops.io;
 
 import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Fusion.Fused;
+import dev.millrace.graph.Fusion.Readers;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Fusion.Fused;
-import dev.millrace.graph.op.Fusion.Readers;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.ops.array.Identity;
 import dev.millrace.ops.state.ReadVariable;
 import dev.millrace.ops.state.VariableKind;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -102,7 +103,7 @@ final class SavedValues {
         writer.accept(taken.get(k), group.get(k));
       }
     } finally {
-      taken.forEach(Tensor::release);
+      taken.forEach(Refs::release);
     }
   }
 
@@ -113,9 +114,9 @@ final class SavedValues {
       return value;
     }
     try {
-      return value.copyCounted();
+      return Refs.copy(value);
     } finally {
-      value.release();
+      Refs.release(value);
     }
   }
 

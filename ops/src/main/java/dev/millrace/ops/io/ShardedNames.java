@@ -1,9 +1,9 @@
 package dev.millrace.ops.io;
 
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
 import java.util.Locale;

@@ -2,17 +2,17 @@ package dev.millrace.ops.io;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Fusion.Fused;
+import dev.millrace.graph.Fusion.Readers;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Fusion.Fused;
-import dev.millrace.graph.op.Fusion.Readers;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.waiting.Background;
-import dev.millrace.storage.ShapeAndSlice;
-import dev.millrace.storage.SliceTableReader;
-import dev.millrace.storage.SliceTableWriter;
+import dev.millrace.storage.checkpoint.ShapeAndSlice;
+import dev.millrace.storage.checkpoint.SliceTableReader;
+import dev.millrace.storage.checkpoint.SliceTableWriter;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -125,7 +125,7 @@ public final class SliceTables {
     }
     Optional<ShapeAndSlice> part =
         slice ? ShapeAndSlice.parse(FileNames.scalar(c, 2).stringAt(0)) : Optional.empty();
-    c.output(0, part.isPresent() ? reader.read(name, part.get()) : reader.read(name));
+    c.output(0, part.isPresent() ? reader.readCounted(name, part.get()) : reader.readCounted(name));
   }
 
   private static List<Path> files(Path pattern) {

@@ -1,12 +1,13 @@
 package dev.millrace.ops.io;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.ByteArrayOutputStream;
@@ -75,7 +76,7 @@ public final class StringJoin {
         }
         joined[k] = s.toByteArray();
       }
-      c.output(0, Tensor.ofObjects(DType.STRING, shape, joined));
+      c.output(0, Refs.ofObjects(DType.STRING, shape, joined));
     };
   }
 }

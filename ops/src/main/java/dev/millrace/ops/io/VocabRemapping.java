@@ -1,10 +1,10 @@
 package dev.millrace.ops.io;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.waiting.Background;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

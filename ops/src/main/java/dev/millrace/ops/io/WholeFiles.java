@@ -2,13 +2,13 @@ package dev.millrace.ops.io;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.waiting.Background;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -42,7 +42,7 @@ public final class WholeFiles {
 
   private static void read(KernelContext c) {
     Object[] contents = {contents(FileNames.scalar(c, 0).stringAt(0))};
-    c.output(0, Tensor.ofObjects(DType.STRING, Shape.scalar(), contents));
+    c.output(0, Refs.ofObjects(DType.STRING, Shape.scalar(), contents));
   }
 
   /** All that is in the file of this name. */

@@ -1,15 +1,16 @@
 package dev.millrace.ops.list;
 
+import dev.millrace.graph.GradientContext;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.NodeBuilder;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.ShapeOf;
 import dev.millrace.ops.array.StridedSlice;
 import dev.millrace.ops.array.ZerosLike;
+import dev.millrace.ops.value.TensorList;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 

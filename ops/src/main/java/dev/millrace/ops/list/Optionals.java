@@ -1,10 +1,12 @@
 package dev.millrace.ops.list;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.ops.value.OptionalValue;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.VariantValue;
@@ -16,40 +18,8 @@ import java.util.List;
  * them to its gradient: there is none where the other branch was taken.
  */
 public final class Optionals {
-  private static final String TYPE_NAME = "tensorflow::data::Optional";
-
   private static final Gradient NONE =
       Gradient.undefined("it is a part of gradients of branches, and has none itself");
-
-  /** Some tensors, or none. */
-  static final class Value extends VariantValue {
-    private final List<Tensor> components;
-
-    /** Takes over one counted reference of each. */
-    Value(List<Tensor> components) {
-      this.components = components;
-    }
-
-    @Override
-    public String typeName() {
-      return TYPE_NAME;
-    }
-
-    @Override
-    public byte[] metadata() {
-      return new byte[] {(byte) (components.isEmpty() ? 0 : 1)};
-    }
-
-    @Override
-    public List<Tensor> tensors() {
-      return components;
-    }
-
-    @Override
-    protected void free() {
-      components.forEach(Tensor::release);
-    }
-  }
 
   static final Op FROM_VALUE =
       Op.define("OptionalFromValue")
@@ -61,7 +31,7 @@ public final class Optionals {
               c -> {
                 List<Tensor> held = new ArrayList<>();
                 for (int i = 0; i < c.inputCount(); i++) {
-                  held.add(c.input(i).retain());
+                  held.add(Refs.retain(c.input(i)));
                 }
                 give(c, held);
               })
@@ -82,7 +52,7 @@ public final class Optionals {
           .output("has_value: bool")
           .shape(Shapes.scalar())
           .kernel(
-              c -> c.allocate(0, Shape.scalar()).setLong(0, value(c).components.isEmpty() ? 0 : 1))
+              c -> c.allocate(0, Shape.scalar()).setLong(0, value(c).tensors().isEmpty() ? 0 : 1))
           .noGradient("it is true or false")
           .build();
 
@@ -95,7 +65,7 @@ public final class Optionals {
           .shape(c -> c.node().shapesAttr("output_shapes"))
           .kernel(
               c -> {
-                List<Tensor> held = value(c).components;
+                List<Tensor> held = value(c).tensors();
                 if (held.isEmpty()) {
                   throw MillraceException.invalid("The given optional does not have a value.");
                 }
@@ -105,7 +75,7 @@ public final class Optionals {
                         "The optional holds %s; output %d should be %s.",
                         held, i, c.node().output(i).dtype());
                   }
-                  c.output(i, held.get(i).retain());
+                  c.output(i, Refs.retain(held.get(i)));
                 }
               })
           .gradient(NONE)
@@ -124,26 +94,15 @@ public final class Optionals {
    * none are a missing value.
    */
   public static Tensor of(List<Tensor> held) {
-    return VariantValue.tensor(new Value(held));
+    return VariantValue.tensor(new OptionalValue(held));
   }
 
-  private static Value value(KernelContext c) {
+  private static OptionalValue value(KernelContext c) {
     Tensor t = c.input(0);
-    Value v = t.elements() == 1 ? at(t.objects(), 0) : null;
+    OptionalValue v = t.elements() == 1 ? OptionalValue.at(t.objects(), 0) : null;
     if (v == null) {
       throw MillraceException.invalid("Input is not an Optional: it is %s.", t.dtype());
     }
     return v;
-  }
-
-  /** Element {@code i} of a variant tensor if it is an optional, decoded where that is due. */
-  static Value at(Object[] values, int i) {
-    synchronized (values) {
-      if (values[i] instanceof VariantValue.Encoded e && e.typeName().equals(TYPE_NAME)) {
-        values[i] = new Value(e.tensors().stream().map(Tensor::retain).toList());
-        e.release();
-      }
-      return values[i] instanceof Value v ? v : null;
-    }
   }
 }

@@ -1,11 +1,13 @@
 package dev.millrace.ops.list;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.ops.value.TensorList;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -336,12 +338,12 @@ final class TensorListOps {
 
   private static void setRow(TensorList list, int index, Tensor from, long row) {
     Shape rest = from.shape().slice(1, from.shape().rank());
-    Tensor part = Tensor.allocateCounted(from.dtype(), rest);
+    Tensor part = Refs.allocate(from.dtype(), rest);
     try {
       StridedCopy.copyRun(from, row * rest.elements(), part, 0, rest.elements());
       list.set(index, part);
     } finally {
-      part.release();
+      Refs.release(part);
     }
   }
 
@@ -381,7 +383,7 @@ final class TensorListOps {
       try {
         StridedCopy.copyRun(t, 0, out, i * length, length);
       } finally {
-        t.release();
+        Refs.release(t);
       }
     }
   }

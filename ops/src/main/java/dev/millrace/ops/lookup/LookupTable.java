@@ -2,8 +2,9 @@ package dev.millrace.ops.lookup;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.StateJournal;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -30,6 +31,9 @@ final class LookupTable implements Resources.Resource {
   private final ReadWriteLock lock = new ReentrantReadWriteLock();
   private boolean isInitialized;
 
+  /** Told of every change under the lock; null where state is kept in memory only. */
+  private StateJournal journal;
+
   LookupTable(TableSpec spec, TableStore entries, Map<Object, String> reserved) {
     this.spec = spec;
     this.entries = entries;
@@ -42,6 +46,18 @@ final class LookupTable implements Resources.Resource {
   @Override
   public String kind() {
     return spec.kind().label;
+  }
+
+  @Override
+  public void reportTo(StateJournal to) {
+    locked(lock.writeLock(), () -> journal = to);
+  }
+
+  /** Under the lock. */
+  private void changedBy(KernelContext c) {
+    if (journal != null) {
+      journal.changed(c.stepId());
+    }
   }
 
   TableSpec spec() {
@@ -76,7 +92,7 @@ final class LookupTable implements Resources.Resource {
   }
 
   /** Fills a static table; one that is filled already must have as many keys. */
-  void initialize(Map<Object, Object> given) {
+  void initialize(KernelContext c, Map<Object, Object> given) {
     checkKind(true, "be initialized");
     locked(
         lock.writeLock(),
@@ -88,13 +104,14 @@ final class LookupTable implements Resources.Resource {
           if (!isInitialized) {
             given.forEach(entries::put);
             isInitialized = true;
+            changedBy(c);
           }
           return null;
         });
   }
 
   /** Adds values or puts them in the place of others. */
-  void insert(Tensor keys, Tensor values) {
+  void insert(KernelContext c, Tensor keys, Tensor values) {
     checkKind(false, "insert");
     spec.checkValues(keys, values);
     locked(
@@ -106,12 +123,13 @@ final class LookupTable implements Resources.Resource {
           for (int i = 0; i < checked.size(); i++) {
             entries.put(checked.get(i), Entries.read(values, i, valueSize));
           }
+          changedBy(c);
           return null;
         });
   }
 
   /** Replaces all entries by those that a table has exported. */
-  void load(Tensor keys, Tensor values) {
+  void load(KernelContext c, Tensor keys, Tensor values) {
     if (spec.kind() == TableKind.DENSE) {
       spec.checkExported(keys, values);
     } else {
@@ -125,18 +143,20 @@ final class LookupTable implements Resources.Resource {
         lock.writeLock(),
         () -> {
           entries.load(keys(keys, false), loaded);
+          changedBy(c);
           return null;
         });
   }
 
   /** Removes the keys that are there. */
-  void remove(Tensor keys) {
+  void remove(KernelContext c, Tensor keys) {
     checkKind(false, "remove");
     spec.checkKeys(keys);
     locked(
         lock.writeLock(),
         () -> {
           keys(keys, true).forEach(entries::remove);
+          changedBy(c);
           return null;
         });
   }

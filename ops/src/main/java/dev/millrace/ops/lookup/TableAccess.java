@@ -1,8 +1,8 @@
 package dev.millrace.ops.lookup;
 
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.state.HandleKind;
 import dev.millrace.tensor.Shape;
 import java.util.ArrayList;
@@ -22,11 +22,11 @@ final class TableAccess {
       ops.add(find(kind));
       ops.add(
           insert(kind, "LookupTableInsert")
-              .kernel(c -> table(kind, c).insert(c.input(1), c.input(2)))
+              .kernel(c -> table(kind, c).insert(c, c.input(1), c.input(2)))
               .build());
       ops.add(
           insert(kind, "LookupTableImport")
-              .kernel(c -> TableInitializers.load(table(kind, c), c.input(1), c.input(2)))
+              .kernel(c -> TableInitializers.load(c, table(kind, c), c.input(1), c.input(2)))
               .build());
       ops.add(size(kind));
       ops.add(export(kind));
@@ -37,7 +37,7 @@ final class TableAccess {
             .input("table_handle: resource")
             .input("keys: Tin")
             .shape(Shapes.none())
-            .kernel(c -> table(HandleKind.RESOURCE, c).remove(c.input(1)))
+            .kernel(c -> table(HandleKind.RESOURCE, c).remove(c, c.input(1)))
             .build());
     return List.copyOf(ops);
   }

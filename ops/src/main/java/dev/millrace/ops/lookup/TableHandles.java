@@ -1,14 +1,15 @@
 package dev.millrace.ops.lookup;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.ops.state.HandleKind;
 import dev.millrace.ops.state.ResourceHandles;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -112,7 +113,7 @@ final class TableHandles {
     Object[] handle = {
       new Resources.Handle(c.node().device(), Resources.DEFAULT_CONTAINER, name, kind.label)
     };
-    c.output(0, Tensor.ofHandles(Shape.scalar(), handle, () -> resources.remove("", name)));
+    c.output(0, Refs.ofHandles(Shape.scalar(), handle, () -> resources.remove("", name)));
   }
 
   private static void checkAttributes(Node node, TableKind kind) {

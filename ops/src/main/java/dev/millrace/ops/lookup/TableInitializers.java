@@ -1,10 +1,10 @@
 package dev.millrace.ops.lookup;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.ops.io.WholeFiles;
 import dev.millrace.ops.state.HandleKind;
 import dev.millrace.ops.waiting.Background;
@@ -38,21 +38,21 @@ final class TableInitializers {
               c.inputOfRank(1, 1).mergeWith(c.input(2));
               return List.of();
             })
-        .kernel(c -> initialize(TableAccess.table(kind, c), c.input(1), c.input(2)))
+        .kernel(c -> initialize(c, TableAccess.table(kind, c), c.input(1), c.input(2)))
         .noGradient("it has no outputs")
         .build();
   }
 
   /** What a table has exported, into a table; a static one is initialized by it. */
-  static void load(LookupTable table, Tensor keys, Tensor values) {
+  static void load(KernelContext c, LookupTable table, Tensor keys, Tensor values) {
     if (table.spec().kind() == TableKind.STATIC) {
-      initialize(table, keys, values);
+      initialize(c, table, keys, values);
     } else {
-      table.load(keys, values);
+      table.load(c, keys, values);
     }
   }
 
-  private static void initialize(LookupTable table, Tensor keys, Tensor values) {
+  private static void initialize(KernelContext c, LookupTable table, Tensor keys, Tensor values) {
     if (keys.shape().rank() != 1) {
       throw MillraceException.invalid("Keys must be a vector, but received shape %s", keys.shape());
     }
@@ -68,7 +68,7 @@ final class TableInitializers {
     for (long i = 0; i < keys.elements(); i++) {
       put(entries, Entries.read(keys, i, 1), Entries.read(values, i, 1));
     }
-    table.initialize(entries);
+    table.initialize(c, entries);
   }
 
   static void put(Map<Object, Object> entries, Object key, Object value) {
@@ -109,7 +109,8 @@ final class TableInitializers {
             "filename should be a single string, but got %s", name.shape());
       }
       String file = name.stringAt(0);
-      table.initialize(VocabularyFile.read(file, WholeFiles.contents(file), format, table.spec()));
+      table.initialize(
+          c, VocabularyFile.read(file, WholeFiles.contents(file), format, table.spec()));
     };
   }
 }

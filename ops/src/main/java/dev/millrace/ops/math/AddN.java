@@ -1,19 +1,20 @@
 package dev.millrace.ops.math;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.ops.list.TensorList;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.ops.value.TensorList;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.elementwise.Elementwise;
 import java.util.List;
 
 /** The sum of tensors of one shape. */
@@ -93,7 +94,7 @@ public final class AddN {
       reuse = c.reusable(i) != null ? i : reuse;
     }
     if (inputs.length == 1) {
-      c.output(0, inputs[0].retain());
+      c.output(0, Refs.retain(inputs[0]));
       return;
     }
     Elementwise.addN(inputs, c.allocateOrReuse(0, reuse, s));

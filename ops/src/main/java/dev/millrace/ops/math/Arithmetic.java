@@ -1,13 +1,14 @@
 package dev.millrace.ops.math;
 
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.ops.array.BroadcastGradient;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.LastShape;
 import dev.millrace.ops.array.OnesLike;
@@ -16,8 +17,8 @@ import dev.millrace.ops.array.ZerosLike;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.BinaryOp;
-import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.elementwise.BinaryOp;
+import dev.millrace.tensor.math.elementwise.Elementwise;
 import java.util.List;
 
 /** The functions of two elements, broadcast against each other: {@code z = f(x, y)}. */

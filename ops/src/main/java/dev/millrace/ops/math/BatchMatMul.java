@@ -1,18 +1,19 @@
 package dev.millrace.ops.math;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
+import dev.millrace.ops.array.BroadcastGradient;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Gemm;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.StridedCopy;
+import dev.millrace.tensor.math.gemm.Gemm;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 

@@ -2,12 +2,12 @@ package dev.millrace.ops.math;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.util.List;

@@ -1,15 +1,19 @@
 package dev.millrace.ops.math;
 
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 
-/** The same values in another element type; {@link dev.millrace.tensor.math.Cast} has the rules. */
+/**
+ * The same values in another element type; {@link dev.millrace.tensor.math.elementwise.ElementCast}
+ * has the rules.
+ */
 public final class Cast {
   public static final Op OP = define("Cast");
 
@@ -41,11 +45,12 @@ public final class Cast {
     DType to = node.output(0).dtype();
     boolean truncate = node.booleanAttr("Truncate");
     if (from == to) {
-      return c -> c.output(0, c.input(0).retain());
+      return c -> c.output(0, Refs.retain(c.input(0)));
     }
     Refusal.unless(from.isPlain() && to.isPlain(), node, from.isPlain() ? to : from);
     return c ->
-        dev.millrace.tensor.math.Cast.run(c.input(0), c.allocate(0, c.input(0).shape()), truncate);
+        dev.millrace.tensor.math.elementwise.ElementCast.run(
+            c.input(0), c.allocate(0, c.input(0).shape()), truncate);
   }
 
   /** What goes through an integer ends there. */

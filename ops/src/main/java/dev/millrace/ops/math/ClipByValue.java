@@ -1,18 +1,19 @@
 package dev.millrace.ops.math;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.ops.array.BroadcastGradient;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Select;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.elementwise.Elementwise;
 
 /** Elements limited to a range whose ends are scalars or tensors of the same shape. */
 public final class ClipByValue {

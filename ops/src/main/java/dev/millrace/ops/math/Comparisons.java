@@ -1,18 +1,18 @@
 package dev.millrace.ops.math;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.math.BinaryOp;
-import dev.millrace.tensor.math.Comparison;
-import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.elementwise.BinaryOp;
+import dev.millrace.tensor.math.elementwise.Comparison;
+import dev.millrace.tensor.math.elementwise.Elementwise;
 import java.util.List;
 
 /** Questions about two elements, broadcast against each other; the answers are bool. */

@@ -1,18 +1,18 @@
 package dev.millrace.ops.math;
 
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.ops.array.Const;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Scan;
+import dev.millrace.tensor.math.reduce.Scan;
 
 /**
  * Running sums and products along a dimension. {@code exclusive} leaves an element's own value out
@@ -45,7 +45,7 @@ public final class Cumulative {
     return of(s, SUM, x, Const.of(s, axis), exclusive, reverse);
   }
 
-  /** Likewise the products. */
+  /** Adds the cumulative products along {@code axis}. */
   public static Output prod(Scope s, Output x, int axis, boolean exclusive, boolean reverse) {
     return of(s, PROD, x, Const.of(s, axis), exclusive, reverse);
   }

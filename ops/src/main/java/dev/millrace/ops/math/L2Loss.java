@@ -1,12 +1,12 @@
 package dev.millrace.ops.math;
 
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.math.Fold;
+import dev.millrace.tensor.math.reduce.Fold;
 
 /** Half the sum of squares. */
 public final class L2Loss {

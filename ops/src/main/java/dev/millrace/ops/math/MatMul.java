@@ -1,18 +1,18 @@
 package dev.millrace.ops.math;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.LastShape;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Gemm;
+import dev.millrace.tensor.math.gemm.Gemm;
 import java.util.List;
 
 /** The product of two matrices, either of which may be taken transposed. */
@@ -41,7 +41,7 @@ public final class MatMul {
     return of(scope, a, b, false, false);
   }
 
-  /** Likewise of their transposes where told so. */
+  /** Adds the matrix product, with either operand optionally transposed. */
   public static Output of(Scope scope, Output a, Output b, boolean transposeA, boolean transposeB) {
     return scope
         .node(OP)

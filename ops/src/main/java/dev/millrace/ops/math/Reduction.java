@@ -1,21 +1,21 @@
 package dev.millrace.ops.math;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.LastShape;
 import dev.millrace.ops.array.Range;
-import dev.millrace.ops.array.ShapeOf;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Fold;
+import dev.millrace.tensor.math.reduce.Fold;
 import java.util.List;
 
 /** Folds of a tensor over some of its dimensions, which go away or stay with size 1. */
@@ -59,7 +59,7 @@ public final class Reduction {
 
   /** The sum of all elements, a scalar. */
   public static Output sumAll(Scope scope, Output x) {
-    return sum(scope, x, every(scope, x), false);
+    return sum(scope, x, Range.ofDimensions(scope, x), false);
   }
 
   /** The means along {@code axes}, or of all elements if none is given. */
@@ -69,24 +69,12 @@ public final class Reduction {
 
   /** The mean of all elements, a scalar. */
   public static Output meanAll(Scope scope, Output x) {
-    return of(scope, MEAN, x, every(scope, x), false);
+    return of(scope, MEAN, x, Range.ofDimensions(scope, x), false);
   }
 
   /** The largest along {@code axes}, or of all elements if none is given. */
   public static Output max(Scope scope, Output x, int... axes) {
     return of(scope, MAX, x, Const.ints(scope, axes), false);
-  }
-
-  /** All dimensions of {@code x}. */
-  public static Output every(Scope scope, Output x) {
-    if (!x.shape().hasRank()) {
-      return Range.of(scope, ShapeOf.rank(scope, x));
-    }
-    int[] axes = new int[x.shape().rank()];
-    for (int i = 0; i < axes.length; i++) {
-      axes[i] = i;
-    }
-    return Const.ints(scope, axes);
   }
 
   private static Op.Builder define(String name, String types, Fold f) {
@@ -181,7 +169,7 @@ public final class Reduction {
       Shape s = known != null ? left.of(in, in) : reduced(in, reduce, keep);
       if (s.elements() == x.elements()) {
         // Only dimensions of 1 go: every fold of a single element is that element.
-        c.output(0, x.reshaped(s));
+        c.output(0, Refs.reshaped(x, s));
         return;
       }
       f.run(x, reduce, c.allocate(0, s));

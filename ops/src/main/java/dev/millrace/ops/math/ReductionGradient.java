@@ -3,10 +3,10 @@ package dev.millrace.ops.math;
 import static dev.millrace.ops.math.Arithmetic.mul;
 import static dev.millrace.ops.math.Arithmetic.realDiv;
 
+import dev.millrace.graph.GradientContext;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.BroadcastTo;
 import dev.millrace.ops.array.Concat;
 import dev.millrace.ops.array.Const;

@@ -1,7 +1,8 @@
 package dev.millrace.ops.math;
 
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -24,11 +25,11 @@ final class Strings {
       System.arraycopy(b, 0, both, a.length, b.length);
       z[i] = both;
     }
-    c.output(0, Tensor.ofObjects(DType.STRING, s, z));
+    c.output(0, Refs.ofObjects(DType.STRING, s, z));
   }
 
   private static Tensor spread(Tensor t, Shape s) {
-    Tensor all = Tensor.allocateCounted(t.dtype(), s);
+    Tensor all = Refs.allocate(t.dtype(), s);
     StridedCopy.copy(
         s.dims(),
         t,

@@ -4,18 +4,18 @@ import static dev.millrace.ops.math.Arithmetic.mul;
 import static dev.millrace.ops.math.Arithmetic.scaled;
 import static dev.millrace.ops.math.Arithmetic.sub;
 
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.array.Const;
 import dev.millrace.tensor.DType;
-import dev.millrace.tensor.math.Elementwise;
-import dev.millrace.tensor.math.NumberTest;
-import dev.millrace.tensor.math.UnaryOp;
+import dev.millrace.tensor.math.elementwise.Elementwise;
+import dev.millrace.tensor.math.elementwise.NumberTest;
+import dev.millrace.tensor.math.elementwise.UnaryOp;
 import java.util.List;
 
 /** The functions of one element: {@code y = f(x)} at every place. */

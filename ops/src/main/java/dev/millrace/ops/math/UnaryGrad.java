@@ -3,19 +3,19 @@ package dev.millrace.ops.math;
 import static dev.millrace.ops.math.Arithmetic.mul;
 import static dev.millrace.ops.math.Arithmetic.scaled;
 
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.LastShape;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.math.BinaryOp;
-import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.elementwise.BinaryOp;
+import dev.millrace.tensor.math.elementwise.Elementwise;
 import java.util.List;
 
 /**

@@ -1,6 +1,6 @@
 package dev.millrace.ops.matrix;
 
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import java.util.List;
 import java.util.stream.Stream;
 

@@ -7,12 +7,12 @@ import static dev.millrace.ops.math.Arithmetic.scaled;
 import static dev.millrace.ops.math.Arithmetic.sub;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Select;
 import dev.millrace.ops.array.ZerosLike;
@@ -21,9 +21,9 @@ import dev.millrace.ops.math.Unary;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.BinaryOp;
-import dev.millrace.tensor.math.Elementwise;
-import dev.millrace.tensor.math.UnaryOp;
+import dev.millrace.tensor.math.elementwise.BinaryOp;
+import dev.millrace.tensor.math.elementwise.Elementwise;
+import dev.millrace.tensor.math.elementwise.UnaryOp;
 import java.util.List;
 
 /**

@@ -4,9 +4,9 @@ import static dev.millrace.ops.math.Arithmetic.add;
 import static dev.millrace.ops.math.Arithmetic.mul;
 import static dev.millrace.ops.math.Arithmetic.sub;
 
+import dev.millrace.graph.GradientContext;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Reshape;
 import dev.millrace.ops.math.Cast;

@@ -1,20 +1,21 @@
 package dev.millrace.ops.nn;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.ZerosLike;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.BinaryOp;
-import dev.millrace.tensor.math.ChannelBias;
-import dev.millrace.tensor.math.ChannelSum;
-import dev.millrace.tensor.math.Elementwise;
+import dev.millrace.tensor.math.conv.ChannelBias;
+import dev.millrace.tensor.math.elementwise.BinaryOp;
+import dev.millrace.tensor.math.elementwise.Elementwise;
+import dev.millrace.tensor.math.reduce.ChannelSum;
 import java.util.Arrays;
 import java.util.List;
 
@@ -103,11 +104,11 @@ public final class BiasAdd {
         ChannelBias.add(value, bias, false, c.allocateOrReuse(0, 0, s));
         return;
       }
-      Tensor column = bias.reshaped(Shape.of(s.dim(axis)).concat(ones(s.rank() - 1 - axis)));
+      Tensor column = Refs.reshaped(bias, Shape.of(s.dim(axis)).concat(ones(s.rank() - 1 - axis)));
       try {
         Elementwise.binary(BinaryOp.ADD, value, column, c.allocateOrReuse(0, 0, s));
       } finally {
-        column.release();
+        Refs.release(column);
       }
     };
   }

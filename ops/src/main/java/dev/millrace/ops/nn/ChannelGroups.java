@@ -1,9 +1,10 @@
 package dev.millrace.ops.nn;
 
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Conv2D;
 import dev.millrace.tensor.math.StridedCopy;
+import dev.millrace.tensor.math.conv.Conv2D;
 
 /**
  * A convolution whose images have a multiple of the channels its filter takes: channels and filters
@@ -70,7 +71,7 @@ record ChannelGroups(Conv2D each, int count) {
       long share = s.dim(-1) / count;
       this.whole = whole;
       this.start = group * share;
-      this.of = Tensor.allocateCounted(whole.dtype(), s.withDim(s.rank() - 1, share));
+      this.of = Refs.allocate(whole.dtype(), s.withDim(s.rank() - 1, share));
       if (filled) {
         StridedCopy.copy(box(), whole, start, steps(whole), of, 0, steps(of));
       }
@@ -91,7 +92,7 @@ record ChannelGroups(Conv2D each, int count) {
 
     @Override
     public void close() {
-      of.release();
+      Refs.release(of);
     }
   }
 }

@@ -2,22 +2,23 @@ package dev.millrace.ops.nn;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Fusion.Fused;
+import dev.millrace.graph.Fusion.Readers;
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Fusion.Fused;
-import dev.millrace.graph.op.Fusion.Readers;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.ops.array.ShapeOf;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.ChannelBias;
-import dev.millrace.tensor.math.ChannelSum;
-import dev.millrace.tensor.math.ConvLayer;
-import dev.millrace.tensor.math.ImagePool;
+import dev.millrace.tensor.math.conv.ChannelBias;
+import dev.millrace.tensor.math.conv.ConvLayer;
+import dev.millrace.tensor.math.conv.ImagePool;
+import dev.millrace.tensor.math.reduce.ChannelSum;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -38,7 +39,7 @@ record ConvolutionLayer(Node conv, Node bias, Node relu, Node pool) {
       return null;
     }
     Node bias = relu.input(0).node();
-    if (bias.op() != BiasAdd.OP || bias.input(0).node().op() != Convolution.OP) {
+    if (bias.op() != BiasAdd.OP || bias.input(0).node().op() != ConvolutionOps.OP) {
       return null;
     }
     Node conv = bias.input(0).node();
@@ -77,15 +78,15 @@ record ConvolutionLayer(Node conv, Node bias, Node relu, Node pool) {
   }
 
   private Kernel forwardKernel() {
-    ImageWindow w = Convolution.prepared(conv);
+    ImageWindow w = ConvolutionOps.prepared(conv);
     Pool.Plan plan = Pool.Plan.of(pool);
     return c -> {
       Tensor x = c.input(0);
       Tensor filter = c.input(1);
       Tensor biases = c.input(2);
       FusedConvolution.checkBias(biases, filter);
-      ChannelGroups groups = Convolution.groups(w, x.dtype(), x.shape(), filter.shape());
-      Shape out = Convolution.output(w, x.shape(), filter.shape());
+      ChannelGroups groups = ConvolutionOps.groups(w, x.dtype(), x.shape(), filter.shape());
+      Shape out = ConvolutionOps.output(w, x.shape(), filter.shape());
       Tensor pooled = c.allocate(0, plan.output(out));
       Tensor y = c.allocate(1, out);
       ImagePool windows = pooled.elements() == 0 ? null : plan.over(out);
@@ -107,7 +108,7 @@ record ConvolutionLayer(Node conv, Node bias, Node relu, Node pool) {
    * group if there is one, which there is not in the first layer.
    */
   static Fused matchGradient(Node last, Readers readers) {
-    if (last.op() != Convolution.BACKPROP_FILTER) {
+    if (last.op() != ConvolutionOps.BACKPROP_FILTER) {
       return null;
     }
     Node before = last.input(2).node();
@@ -124,7 +125,7 @@ record ConvolutionLayer(Node conv, Node bias, Node relu, Node pool) {
     ConvolutionLayer layer = of(poolGrad.input(0).node(), poolGrad);
     if (layer == null
         || layer.conv.input(0) != last.input(0)
-        || !Convolution.haveSameSettings(layer.conv, last)) {
+        || !ConvolutionOps.haveSameSettings(layer.conv, last)) {
       return null;
     }
     List<Node> others = new ArrayList<>(readers.of(reluGrad));
@@ -195,14 +196,14 @@ record ConvolutionLayer(Node conv, Node bias, Node relu, Node pool) {
   }
 
   private boolean isGradientOfInput(Node n) {
-    return n.op() == Convolution.BACKPROP_INPUT
+    return n.op() == ConvolutionOps.BACKPROP_INPUT
         && n.input(1) == conv.input(1)
-        && Convolution.haveSameSettings(conv, n)
+        && ConvolutionOps.haveSameSettings(conv, n)
         && ShapeOf.isShapeOf(n.input(0), conv.input(0));
   }
 
   private Kernel backwardKernel(boolean toInput) {
-    ImageWindow w = Convolution.prepared(conv);
+    ImageWindow w = ConvolutionOps.prepared(conv);
     Pool.Plan plan = Pool.Plan.of(pool);
     return c -> {
       Tensor x = c.input(0);
@@ -210,8 +211,8 @@ record ConvolutionLayer(Node conv, Node bias, Node relu, Node pool) {
       Tensor y = c.input(2);
       Tensor pooled = c.input(3);
       Tensor dPooled = c.input(4);
-      ChannelGroups groups = Convolution.groups(w, x.dtype(), x.shape(), filter);
-      Convolution.checkBackprop(w, x.shape(), filter, y.shape());
+      ChannelGroups groups = ConvolutionOps.groups(w, x.dtype(), x.shape(), filter);
+      ConvolutionOps.checkBackprop(w, x.shape(), filter, y.shape());
       Shape small = plan.output(y.shape());
       if (!pooled.shape().equals(small) || !dPooled.shape().equals(small)) {
         throw MillraceException.invalid(
@@ -235,7 +236,7 @@ record ConvolutionLayer(Node conv, Node bias, Node relu, Node pool) {
             dBias.data());
         return;
       }
-      Tensor dy = Tensor.allocateCounted(y.dtype(), y.shape());
+      Tensor dy = Refs.allocate(y.dtype(), y.shape());
       try {
         if (windows == null) {
           dy.data().fill((byte) 0);
@@ -248,7 +249,7 @@ record ConvolutionLayer(Node conv, Node bias, Node relu, Node pool) {
           groups.backwardInput(dx, c.input(5), dy);
         }
       } finally {
-        dy.release();
+        Refs.release(dy);
       }
     };
   }

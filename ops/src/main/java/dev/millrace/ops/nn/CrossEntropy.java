@@ -5,18 +5,19 @@ import static dev.millrace.ops.math.Arithmetic.mul;
 import static dev.millrace.ops.math.Arithmetic.sub;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.ops.array.BroadcastGradient;
 import dev.millrace.ops.array.ExpandDims;
-import dev.millrace.ops.math.BroadcastGradient;
 import dev.millrace.ops.math.Unary;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Softmax;
+import dev.millrace.tensor.math.reduce.Softmax;
 import java.util.List;
 
 /**
@@ -109,14 +110,14 @@ public final class CrossEntropy {
       Softmax.crossEntropy(
           wideX, wideLabels, c.allocate(0, s.slice(0, 1)), c.allocate(1, s), s.dim(0), s.dim(1));
     } finally {
-      wideX.release();
-      wideLabels.release();
+      Refs.release(wideX);
+      Refs.release(wideLabels);
     }
   }
 
   /** {@code t} repeated to a matrix of shape {@code s}; the rare case, so element by element. */
   private static Tensor expanded(Tensor t, Shape s) {
-    Tensor out = Tensor.allocateCounted(t.dtype(), s);
+    Tensor out = Refs.allocate(t.dtype(), s);
     Shape from = t.shape();
     long rowStep = from.rank() == 2 && from.dim(0) > 1 ? from.dim(1) : 0;
     long colStep = from.rank() >= 1 && from.dim(-1) > 1 ? 1 : 0;

@@ -2,11 +2,12 @@ package dev.millrace.ops.nn;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Fold;
+import dev.millrace.tensor.math.reduce.Fold;
 
 /**
  * The largest of neighbouring channels, pixel by pixel: a MaxPool whose window lies over channels
@@ -73,11 +74,11 @@ record DepthPool(long window) {
   void max(KernelContext c) {
     Tensor x = c.input(0);
     Tensor y = c.allocate(0, output(x.shape()));
-    Tensor rows = x.reshaped(Shape.of(y.elements(), window));
+    Tensor rows = Refs.reshaped(x, Shape.of(y.elements(), window));
     try {
       Fold.MAX.run(rows, new boolean[] {false, true}, y);
     } finally {
-      rows.release();
+      Refs.release(rows);
     }
   }
 

@@ -1,20 +1,21 @@
 package dev.millrace.ops.nn;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.ops.array.ShapeOf;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Cast;
-import dev.millrace.tensor.math.DepthwiseConv;
+import dev.millrace.tensor.math.conv.DepthwiseConv;
+import dev.millrace.tensor.math.elementwise.ElementCast;
 import java.util.List;
 
 /**
@@ -193,18 +194,18 @@ public final class Depthwise {
       computation.run(a, b, result);
       return;
     }
-    Tensor wideA = Tensor.allocateCounted(DType.FLOAT, a.shape());
-    Tensor wideB = Tensor.allocateCounted(DType.FLOAT, b.shape());
-    Tensor wide = Tensor.allocateCounted(DType.FLOAT, shape);
+    Tensor wideA = Refs.allocate(DType.FLOAT, a.shape());
+    Tensor wideB = Refs.allocate(DType.FLOAT, b.shape());
+    Tensor wide = Refs.allocate(DType.FLOAT, shape);
     try {
-      Cast.run(a, wideA);
-      Cast.run(b, wideB);
+      ElementCast.run(a, wideA);
+      ElementCast.run(b, wideB);
       computation.run(wideA, wideB, wide);
-      Cast.run(wide, result);
+      ElementCast.run(wide, result);
     } finally {
-      wideA.release();
-      wideB.release();
-      wide.release();
+      Refs.release(wideA);
+      Refs.release(wideB);
+      Refs.release(wide);
     }
   }
 

@@ -2,19 +2,20 @@ package dev.millrace.ops.nn;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.BatchNorm;
-import dev.millrace.tensor.math.Cast;
-import dev.millrace.tensor.math.Fill;
+import dev.millrace.tensor.math.conv.BatchNorm;
+import dev.millrace.tensor.math.elementwise.ElementCast;
+import dev.millrace.tensor.math.elementwise.TensorFill;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -162,23 +163,23 @@ public final class FusedBatchNorm {
       }
       Tensor y = c.allocate(0, s);
       Tensor x = asFloats(c.input(0));
-      Tensor wide = y.dtype() == DType.FLOAT ? y : Tensor.allocateCounted(DType.FLOAT, s);
+      Tensor wide = y.dtype() == DType.FLOAT ? y : Refs.allocate(DType.FLOAT, s);
       try {
         if (training || x.elements() == 0) {
           train(c, norm, x, out, factor);
         } else {
           for (int i = 0; i < 4; i++) {
-            Fill.copy(c.input(3 + i % 2), out[i]);
+            TensorFill.copy(c.input(3 + i % 2), out[i]);
           }
         }
         norm.normalize(x, out[2], out[3], c.input(1), c.input(2), wide);
         if (wide != y) {
-          Cast.run(wide, y);
+          ElementCast.run(wide, y);
         }
       } finally {
-        x.release();
+        Refs.release(x);
         if (wide != y) {
-          wide.release();
+          Refs.release(wide);
         }
       }
     };
@@ -235,18 +236,18 @@ public final class FusedBatchNorm {
       }
       Tensor dy = asFloats(c.input(0));
       Tensor x = asFloats(c.input(1));
-      Tensor wide = dx.dtype() == DType.FLOAT ? dx : Tensor.allocateCounted(DType.FLOAT, s);
+      Tensor wide = dx.dtype() == DType.FLOAT ? dx : Refs.allocate(DType.FLOAT, s);
       try {
         new BatchNorm(f.outer(s), channels.dim(0), f.inner(s), epsilon)
             .gradient(dy, x, c.input(2), c.input(3), c.input(4), training, wide, dScale, dOffset);
         if (wide != dx) {
-          Cast.run(wide, dx);
+          ElementCast.run(wide, dx);
         }
       } finally {
-        dy.release();
-        x.release();
+        Refs.release(dy);
+        Refs.release(x);
         if (wide != dx) {
-          wide.release();
+          Refs.release(wide);
         }
       }
     };
@@ -289,10 +290,10 @@ public final class FusedBatchNorm {
 
   private static Tensor asFloats(Tensor t) {
     if (t.dtype() == DType.FLOAT) {
-      return t.retain();
+      return Refs.retain(t);
     }
-    Tensor wide = Tensor.allocateCounted(DType.FLOAT, t.shape());
-    Cast.run(t, wide);
+    Tensor wide = Refs.allocate(DType.FLOAT, t.shape());
+    ElementCast.run(t, wide);
     return wide;
   }
 

@@ -2,17 +2,17 @@ package dev.millrace.ops.nn;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Fusion.Fused;
+import dev.millrace.graph.Fusion.Readers;
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Fusion.Fused;
-import dev.millrace.graph.op.Fusion.Readers;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.ChannelBias;
-import dev.millrace.tensor.math.ConvLayer;
+import dev.millrace.tensor.math.conv.ChannelBias;
+import dev.millrace.tensor.math.conv.ConvLayer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +20,7 @@ import java.util.Map;
 /** A convolution with bias, and relu if there is one, whose output is gone over once. */
 final class FusedConvolution {
   private static final Op OP =
-      Convolution.settings(
+      ConvolutionOps.settings(
               Op.define("_ConvolutionWithBias")
                   .attr("T: {float, double}")
                   .attr("relu: bool")
@@ -28,7 +28,7 @@ final class FusedConvolution {
                   .input("filter: T")
                   .input("bias: T"))
           .output("output: T")
-          .shape(c -> List.of(Convolution.output(c)))
+          .shape(c -> List.of(ConvolutionOps.output(c)))
           .kernelPerNode(FusedConvolution::kernel)
           .gradient(Gradient.undefined("it appears only after gradients have been added"))
           .build();
@@ -44,7 +44,7 @@ final class FusedConvolution {
     }
     Node conv = bias.input(0).node();
     DType type = last.output(0).dtype();
-    if (conv.op() != Convolution.OP
+    if (conv.op() != ConvolutionOps.OP
         || !conv.stringAttr("data_format").equals("NHWC")
         || (type != DType.FLOAT && type != DType.DOUBLE)) {
       return null;
@@ -56,15 +56,15 @@ final class FusedConvolution {
   }
 
   private static Kernel kernel(Node node) {
-    ImageWindow w = Convolution.prepared(node);
+    ImageWindow w = ConvolutionOps.prepared(node);
     boolean relu = node.booleanAttr("relu");
     return c -> {
       Tensor x = c.input(0);
       Tensor filter = c.input(1);
       Tensor bias = c.input(2);
       checkBias(bias, filter);
-      ChannelGroups groups = Convolution.groups(w, x.dtype(), x.shape(), filter.shape());
-      Tensor y = c.allocate(0, Convolution.output(w, x.shape(), filter.shape()));
+      ChannelGroups groups = ConvolutionOps.groups(w, x.dtype(), x.shape(), filter.shape());
+      Tensor y = c.allocate(0, ConvolutionOps.output(w, x.shape(), filter.shape()));
       ConvLayer layer = new ConvLayer(groups.each(), relu, null);
       if (groups.count() == 1 && layer.isSupported()) {
         layer.forward(x.data(), filter.data(), bias.data(), y.data(), null);

@@ -4,7 +4,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.math.Window;
+import dev.millrace.tensor.math.conv.Window;
 
 /**
  * How a window moves over images, from the attributes {@code strides}, {@code padding}, {@code

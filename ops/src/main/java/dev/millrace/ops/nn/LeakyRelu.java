@@ -1,15 +1,15 @@
 package dev.millrace.ops.nn;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Leaky;
+import dev.millrace.tensor.math.elementwise.Leaky;
 import java.util.List;
 
 /** {@code x} above zero, {@code alpha * x} below. */

@@ -1,15 +1,15 @@
 package dev.millrace.ops.nn;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.ResponseNorm;
+import dev.millrace.tensor.math.conv.ResponseNorm;
 import java.util.List;
 
 /**

@@ -1,7 +1,7 @@
 package dev.millrace.ops.nn;
 
-import dev.millrace.graph.op.Fusion;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Fusion;
+import dev.millrace.graph.Op;
 import java.util.List;
 
 /** The ops of this package. */
@@ -28,9 +28,9 @@ public final class NnOps {
           FusedBatchNorm.GRAD_V1,
           FusedBatchNorm.GRAD_V2,
           FusedBatchNorm.GRAD_V3,
-          Convolution.OP,
-          Convolution.BACKPROP_INPUT,
-          Convolution.BACKPROP_FILTER,
+          ConvolutionOps.OP,
+          ConvolutionOps.BACKPROP_INPUT,
+          ConvolutionOps.BACKPROP_FILTER,
           Depthwise.OP,
           Depthwise.BACKPROP_INPUT,
           Depthwise.BACKPROP_FILTER,

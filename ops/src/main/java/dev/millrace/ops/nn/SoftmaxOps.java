@@ -4,16 +4,16 @@ import static dev.millrace.ops.math.Arithmetic.mul;
 import static dev.millrace.ops.math.Arithmetic.sub;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.math.Reduction;
 import dev.millrace.ops.math.Unary;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Softmax;
+import dev.millrace.tensor.math.reduce.Softmax;
 
 /** Softmax and its logarithm, over the last dimension. */
 public final class SoftmaxOps {

@@ -1,6 +1,7 @@
 package dev.millrace.ops.queue;
 
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -19,7 +20,7 @@ final class Batch {
       Tensor[] e = new Tensor[stacked.length];
       for (int i = 0; i < e.length; i++) {
         Shape s = stacked[i].shape();
-        e[i] = Tensor.allocateCounted(stacked[i].dtype(), s.slice(1, s.rank()));
+        e[i] = Refs.allocate(stacked[i].dtype(), s.slice(1, s.rank()));
         long length = e[i].elements();
         StridedCopy.copyRun(stacked[i], k * length, e[i], 0, length);
       }
@@ -44,8 +45,7 @@ final class Batch {
       }
     }
     Shape shape = Shape.of(dims);
-    Tensor all =
-        Tensor.allocateCounted(spec.types().get(i), Shape.of(elements.size()).concat(shape));
+    Tensor all = Refs.allocate(spec.types().get(i), Shape.of(elements.size()).concat(shape));
     if (!declared.isKnown()) {
       clear(all);
     }

@@ -2,10 +2,12 @@ package dev.millrace.ops.queue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.StateJournal;
 import dev.millrace.ops.waiting.Waiter;
 import dev.millrace.ops.waiting.WaitingRoom;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +32,9 @@ public final class Queue implements Resources.Resource {
   private long bytes;
   private boolean closed;
 
+  /** Told of every change under the lock; null where state is kept in memory only. */
+  private StateJournal journal;
+
   Queue(QueueSpec spec, QueueOrder order) {
     this.spec = spec;
     this.elements = order;
@@ -38,6 +43,18 @@ public final class Queue implements Resources.Resource {
   @Override
   public String kind() {
     return spec.kind();
+  }
+
+  @Override
+  public synchronized void reportTo(StateJournal to) {
+    journal = to;
+  }
+
+  /** Under the lock. */
+  private void changedBy(KernelContext c) {
+    if (journal != null) {
+      journal.changed(c.stepId());
+    }
   }
 
   QueueSpec spec() {
@@ -107,6 +124,7 @@ public final class Queue implements Resources.Resource {
     }
     synchronized (this) {
       closed = true;
+      changedBy(c);
     }
     room.cancelAll(enqueuing);
     done.run();
@@ -139,7 +157,7 @@ public final class Queue implements Resources.Resource {
 
   private static void release(Tensor[] element) {
     for (Tensor t : element) {
-      t.release();
+      Refs.release(t);
     }
   }
 
@@ -172,6 +190,9 @@ public final class Queue implements Resources.Resource {
       while (next < list.size() && fits(list.get(next))) {
         bytes += bytes(list.get(next));
         elements.add(list.get(next++));
+      }
+      if (next > before) {
+        changedBy(context());
       }
       return next == list.size() ? Progress.DONE : next > before ? Progress.SOME : Progress.NONE;
     }
@@ -211,6 +232,9 @@ public final class Queue implements Resources.Resource {
         bytes -= bytes(element);
         taken.add(element);
       }
+      if (taken.size() > before) {
+        changedBy(context());
+      }
       if (taken.size() == wanted || (closed && orFewer && !taken.isEmpty())) {
         return Progress.DONE;
       }
@@ -233,9 +257,13 @@ public final class Queue implements Resources.Resource {
 
     @Override
     protected void undo() {
+      if (taken.isEmpty()) {
+        return;
+      }
       taken.forEach(e -> bytes += bytes(e));
       elements.putBack(taken);
       taken.clear();
+      changedBy(context());
     }
 
     @Override
@@ -268,6 +296,7 @@ public final class Queue implements Resources.Resource {
                 Code.CANCELLED, "Queue '%s' is already closed.".formatted(spec.name())));
       }
       closed = true;
+      changedBy(context());
       return Progress.DONE;
     }
   }

@@ -1,16 +1,17 @@
 package dev.millrace.ops.queue;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AsyncKernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.AsyncKernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.state.HandleKind;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -121,10 +122,7 @@ public final class QueueAccess {
         q.enqueue(c, Batch.split(components, n), done);
       } else {
         q.spec().checkElement(components);
-        for (Tensor t : components) {
-          t.retain();
-        }
-        q.enqueue(c, List.<Tensor[]>of(components), done);
+        q.enqueue(c, List.<Tensor[]>of(Refs.retainAll(components)), done);
       }
     };
   }

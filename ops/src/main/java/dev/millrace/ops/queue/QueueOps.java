@@ -1,6 +1,6 @@
 package dev.millrace.ops.queue;
 
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import java.util.List;
 import java.util.stream.Stream;
 

@@ -2,11 +2,12 @@ package dev.millrace.ops.queue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.ops.state.ResourceHandles;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
 
@@ -33,9 +34,7 @@ public final class Staging {
                                 + " into staging area '%s' with a memory limit of %d.")
                             .formatted(node.name(), bytes, spec.name(), spec.capacityBytes()));
                   }
-                  for (Tensor t : element) {
-                    t.retain();
-                  }
+                  element = Refs.retainAll(element);
                   area(c, node, spec).enqueue(c, List.<Tensor[]>of(element), done);
                 };
               })

@@ -1,16 +1,16 @@
 package dev.millrace.ops.random;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.ops.array.Const;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Philox;
+import dev.millrace.tensor.math.random.Philox;
 import java.util.List;
 import java.util.function.LongFunction;
 

@@ -1,13 +1,13 @@
 package dev.millrace.ops.random;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Philox;
+import dev.millrace.tensor.math.random.Philox;
 import java.util.List;
 
 /**

@@ -1,6 +1,6 @@
 package dev.millrace.ops.random;
 
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import java.util.List;
 
 /** The ops of this package. */

@@ -1,14 +1,15 @@
 package dev.millrace.ops.random;
 
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Philox;
 import dev.millrace.tensor.math.StridedCopy;
+import dev.millrace.tensor.math.random.Philox;
 
 /** The rows of a tensor in random order. */
 public final class RandomShuffle {
@@ -38,7 +39,7 @@ public final class RandomShuffle {
       Tensor x = c.input(0);
       long rows = x.shape().rank() == 0 ? 1 : x.shape().dim(0);
       if (x.elements() <= 1 || rows <= 1) {
-        c.output(0, x.retain());
+        c.output(0, Refs.retain(x));
         return;
       }
       long[] order = order(rows, state.take((rows - 1 + 3) / 4).cursor());

@@ -1,7 +1,7 @@
 package dev.millrace.ops.random;
 
 import dev.millrace.graph.Node;
-import dev.millrace.tensor.math.Philox;
+import dev.millrace.tensor.math.random.Philox;
 import java.security.SecureRandom;
 
 /**

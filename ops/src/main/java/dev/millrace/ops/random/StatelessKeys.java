@@ -1,13 +1,13 @@
 package dev.millrace.ops.random;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Philox;
+import dev.millrace.tensor.math.random.Philox;
 import java.util.List;
 
 /** The generator of stateless random numbers as tensors: what it is, its key and its counter. */

@@ -1,15 +1,15 @@
 package dev.millrace.ops.random;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Philox;
-import dev.millrace.tensor.math.RandomFill;
+import dev.millrace.tensor.math.random.Philox;
+import dev.millrace.tensor.math.random.RandomFill;
 import java.util.List;
 
 /** Random numbers that depend on nothing but a seed given as a tensor of two integers. */

@@ -3,8 +3,8 @@ package dev.millrace.ops.random;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Philox;
-import dev.millrace.tensor.math.RandomFill;
+import dev.millrace.tensor.math.random.Philox;
+import dev.millrace.tensor.math.random.RandomFill;
 
 /**
  * Draws normal numbers between two bounds by rejection (Robert, "Simulation of truncated normal

@@ -1,8 +1,9 @@
 package dev.millrace.ops.sparse;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -36,8 +37,8 @@ final class SparseBatch {
     for (int n : counts) {
       parts.add(
           new Coo(
-              Tensor.allocateCounted(DType.INT64, Shape.of(n, rank)),
-              Tensor.allocateCounted(in.values().dtype(), Shape.of(n)),
+              Refs.allocate(DType.INT64, Shape.of(n, rank)),
+              Refs.allocate(in.values().dtype(), Shape.of(n)),
               shape));
     }
     int[] next = new int[counts.length];
@@ -108,7 +109,7 @@ final class SparseBatch {
 
   /** The tensors of {@code part}: indices, values, and the shape as a vector; all counted. */
   static List<Tensor> tensors(Coo part) {
-    Tensor dims = Tensor.allocateCounted(DType.INT64, Shape.of(part.rank()));
+    Tensor dims = Refs.allocate(DType.INT64, Shape.of(part.rank()));
     for (int d = 0; d < part.rank(); d++) {
       dims.setLong(d, part.shape().dim(d));
     }
@@ -118,8 +119,8 @@ final class SparseBatch {
   static void release(List<Coo> parts) {
     parts.forEach(
         part -> {
-          part.indices().release();
-          part.values().release();
+          Refs.release(part.indices());
+          Refs.release(part.values());
         });
   }
 }

@@ -1,10 +1,10 @@
 package dev.millrace.ops.sparse;
 
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Gather;
 import dev.millrace.ops.array.Range;

@@ -1,22 +1,23 @@
 package dev.millrace.ops.sparse;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.ops.array.Gather;
 import dev.millrace.ops.array.ShapeOf;
 import dev.millrace.ops.array.StridedSlice;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Cast;
 import dev.millrace.tensor.math.Rows;
+import dev.millrace.tensor.math.elementwise.ElementCast;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -200,17 +201,22 @@ final class SparseSegment {
     Tensor out = c.allocate(0, s.withDim(0, rows));
     if (isShort(data.dtype())) {
       // Sums of short floats are too coarse: the rows picked are added as floats.
-      try (Tensor picked = Tensor.allocateCounted(data.dtype(), s.withDim(0, n));
-          Tensor wide = Tensor.allocateCounted(DType.FLOAT, picked.shape());
-          Tensor sum = Tensor.allocateCounted(DType.FLOAT, out.shape())) {
+      Tensor picked = Refs.allocate(data.dtype(), s.withDim(0, n));
+      Tensor wide = Refs.allocate(DType.FLOAT, picked.shape());
+      Tensor sum = Refs.allocate(DType.FLOAT, out.shape());
+      try {
         if (picked.elements() > 0) {
           Rows.gather(data, 1, 1, s.dim(0), length, indices, picked);
         }
-        Cast.run(picked, wide);
+        ElementCast.run(picked, wide);
         sum.data().fill((byte) 0);
         Rows.add(sum, ids, wide, length);
         weigh(sum, length, counts(ids, rows), how);
-        Cast.run(sum, out);
+        ElementCast.run(sum, out);
+      } finally {
+        Refs.release(picked);
+        Refs.release(wide);
+        Refs.release(sum);
       }
       return;
     }
@@ -272,21 +278,25 @@ final class SparseSegment {
       rows = unique.length;
     }
     Tensor out = c.allocate(0, s.withDim(0, rows));
-    try (Tensor places = picked ? numbers(indices, unique) : indices.retain();
-        Tensor wide =
-            Tensor.allocateCounted(isShort(grad.dtype()) ? DType.FLOAT : grad.dtype(), s);
-        Tensor sum = Tensor.allocateCounted(wide.dtype(), out.shape())) {
-      Cast.run(grad, wide);
+    Tensor places = picked ? numbers(indices, unique) : Refs.retain(indices);
+    Tensor wide = Refs.allocate(isShort(grad.dtype()) ? DType.FLOAT : grad.dtype(), s);
+    Tensor sum = Refs.allocate(wide.dtype(), out.shape());
+    try {
+      ElementCast.run(grad, wide);
       weigh(wide, length, counts(ids, segments), how);
       sum.data().fill((byte) 0);
       Rows.addPicked(sum, places, wide, ids, length);
-      Cast.run(sum, out);
+      ElementCast.run(sum, out);
+    } finally {
+      Refs.release(places);
+      Refs.release(wide);
+      Refs.release(sum);
     }
   }
 
   /** For each index its number among those that there are. */
   private static Tensor numbers(Tensor indices, long[] unique) {
-    Tensor numbers = Tensor.allocateCounted(DType.INT64, indices.shape());
+    Tensor numbers = Refs.allocate(DType.INT64, indices.shape());
     for (long i = 0; i < indices.elements(); i++) {
       numbers.setLong(i, Arrays.binarySearch(unique, indices.longAt(i)));
     }

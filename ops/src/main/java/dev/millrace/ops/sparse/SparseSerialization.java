@@ -1,12 +1,13 @@
 package dev.millrace.ops.sparse;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.VariantValue;
@@ -89,7 +90,7 @@ final class SparseSerialization {
 
     @Override
     protected void free() {
-      tensor.release();
+      Refs.release(tensor);
     }
   }
 
@@ -134,8 +135,8 @@ final class SparseSerialization {
   }
 
   private static Coo retained(Coo in) {
-    in.indices().retain();
-    in.values().retain();
+    Refs.retain(in.indices());
+    Refs.retain(in.values());
     return in;
   }
 
@@ -145,7 +146,9 @@ final class SparseSerialization {
     Coo.requireRank("values", "a vector", c.input(1), 1);
     Coo.requireRank("shape", "a vector", c.input(2), 1);
     serialize(
-        c, List.of(c.input(0).retain(), c.input(1).retain(), c.input(2).retain()), Shape.of(3));
+        c,
+        List.of(Refs.retain(c.input(0)), Refs.retain(c.input(1)), Refs.retain(c.input(2))),
+        Shape.of(3));
   }
 
   /** Takes over one counted reference of each. */
@@ -158,10 +161,10 @@ final class SparseSerialization {
         elements[i] = new TensorValue(t);
       } else {
         elements[i] = TensorMessage.encode(t);
-        t.release();
+        Refs.release(t);
       }
     }
-    c.output(0, Tensor.ofObjects(asVariants ? DType.VARIANT : DType.STRING, shape, elements));
+    c.output(0, Refs.ofObjects(asVariants ? DType.VARIANT : DType.STRING, shape, elements));
   }
 
   private static Kernel deserialize(Node node) {
@@ -225,7 +228,7 @@ final class SparseSerialization {
     } finally {
       for (Tensor t : three) {
         if (t != null) {
-          t.release();
+          Refs.release(t);
         }
       }
     }
@@ -235,7 +238,7 @@ final class SparseSerialization {
     if (element instanceof VariantValue v
         && v.typeName().equals(TensorValue.TYPE_NAME)
         && v.tensors().size() == 1) {
-      return v.tensors().getFirst().retain();
+      return Refs.retain(v.tensors().getFirst());
     }
     throw MillraceException.invalid(
         "Could not get a tensor from the variant serialized_sparse[%d, %d]", i, k);

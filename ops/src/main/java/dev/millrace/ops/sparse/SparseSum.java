@@ -1,14 +1,15 @@
 package dev.millrace.ops.sparse;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Gradient;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Gradient;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.ops.array.GatherNd;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -106,8 +107,9 @@ final class SparseSum {
   /** Both are taken to be in order; what is in both at one place is added. */
   private static void merge(KernelContext c, Coo a, Coo b, Tensor threshold) {
     long most = a.count() + b.count();
-    try (Tensor at = Tensor.allocateCounted(DType.INT64, Shape.of(most, a.rank()));
-        Tensor sums = Tensor.allocateCounted(a.values().dtype(), Shape.of(most))) {
+    Tensor at = Refs.allocate(DType.INT64, Shape.of(most, a.rank()));
+    Tensor sums = Refs.allocate(a.values().dtype(), Shape.of(most));
+    try {
       long i = 0;
       long j = 0;
       long n = 0;
@@ -126,6 +128,9 @@ final class SparseSum {
       }
       StridedCopy.copyRun(at, 0, c.allocate(0, Shape.of(n, a.rank())), 0, n * a.rank());
       StridedCopy.copyRun(sums, 0, c.allocate(1, Shape.of(n)), 0, n);
+    } finally {
+      Refs.release(at);
+      Refs.release(sums);
     }
     Coo.putShape(c, 2, a.shape());
   }

@@ -1,22 +1,23 @@
 package dev.millrace.ops.sparse;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.GradientContext;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.GradientContext;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Gather;
 import dev.millrace.ops.array.Transpose;
 import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.ops.math.Reduction;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.Cast;
+import dev.millrace.tensor.math.elementwise.ElementCast;
 import java.util.List;
 
 /** The product of a sparse and a dense matrix, either of which may be taken transposed. */
@@ -85,9 +86,12 @@ final class SparseTensorDenseMatMul {
         return;
       }
       // Sums of short floats are too coarse.
-      try (Tensor wide = Tensor.allocateCounted(DType.FLOAT, out.shape())) {
+      Tensor wide = Refs.allocate(DType.FLOAT, out.shape());
+      try {
         multiply(a, ta, b, tb, wide);
-        Cast.run(wide, out);
+        ElementCast.run(wide, out);
+      } finally {
+        Refs.release(wide);
       }
     };
   }

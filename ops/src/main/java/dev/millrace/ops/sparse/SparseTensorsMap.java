@@ -1,14 +1,15 @@
 package dev.millrace.ops.sparse;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.ops.state.ResourceHandles;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -136,8 +137,8 @@ final class SparseTensorsMap implements Resources.Resource {
     String name = ResourceHandles.nameOf(node);
     return c -> {
       Coo in = Coo.of(c, 0);
-      in.indices().retain();
-      in.values().retain();
+      Refs.retain(in.indices());
+      Refs.retain(in.values());
       long handle = of(c, container, name).put(in);
       c.allocate(0, Shape.scalar()).setLong(0, handle);
     };

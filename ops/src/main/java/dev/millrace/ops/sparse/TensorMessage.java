@@ -6,6 +6,7 @@ import com.google.protobuf.CodedOutputStream;
 import dev.millrace.base.MillraceException;
 import dev.millrace.proto.TensorProto;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
@@ -78,7 +79,7 @@ final class TensorMessage {
         throw new IOException(
             "%d bytes of content for %s of shape %s".formatted(content.size(), type, shape));
       }
-      Tensor t = Tensor.allocateCounted(type, shape);
+      Tensor t = Refs.allocate(type, shape);
       content.copyTo(t.data().asByteBuffer());
       return t;
     } catch (IOException e) {
@@ -99,6 +100,6 @@ final class TensorMessage {
     if (!in.isAtEnd()) {
       throw new IOException("bytes left over behind the last string");
     }
-    return Tensor.ofObjects(DType.STRING, shape, elements);
+    return Refs.ofObjects(DType.STRING, shape, elements);
   }
 }

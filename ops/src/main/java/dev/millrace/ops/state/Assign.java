@@ -1,12 +1,12 @@
 package dev.millrace.ops.state;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -51,9 +51,9 @@ public final class Assign {
             declared, value.shape());
       }
       if (validate) {
-        v.assignSameShape(value);
+        v.assignSameShape(c.stepId(), value);
       } else {
-        v.assign(value);
+        v.assign(c.stepId(), value);
       }
       c.forward(0, 0);
     };

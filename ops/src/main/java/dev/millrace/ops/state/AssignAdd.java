@@ -1,15 +1,15 @@
 package dev.millrace.ops.state;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.AddScaled;
+import dev.millrace.tensor.math.elementwise.AddScaled;
 import java.util.List;
 
 /** Adds a value of the same shape to a variable of either kind, or subtracts it. */
@@ -69,6 +69,7 @@ public final class AssignAdd {
       Variable v = kind.at(c, 0, type);
       Tensor value = c.input(1);
       kind.update(
+          c,
           v,
           t -> {
             if (!t.shape().equals(value.shape())) {

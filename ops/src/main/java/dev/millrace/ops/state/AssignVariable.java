@@ -1,13 +1,13 @@
 package dev.millrace.ops.state;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -43,10 +43,7 @@ public final class AssignVariable {
     boolean validate = node.booleanAttr("validate_shape");
     return c -> {
       Resources.Handle h = ResourceHandles.at(c, 0);
-      Variable v =
-          c.resources()
-              .getOrCreate(
-                  h.container(), h.name(), Variable.class, () -> new Variable(h.name(), dtype));
+      Variable v = c.resources().variable(h.container(), h.name(), dtype);
       if (v.dtype() != dtype) {
         throw MillraceException.invalid(
             "Trying to assign variable with wrong dtype. '%s' is %s, got %s.",
@@ -59,7 +56,7 @@ public final class AssignVariable {
             "Trying to assign to variable with tensor with wrong shape. '%s' is %s, got %s.",
             h.name(), present, value.shape());
       }
-      v.assignCopied(value);
+      v.assignCopied(c.stepId(), value);
     };
   }
 }

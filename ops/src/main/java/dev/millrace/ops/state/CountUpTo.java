@@ -2,10 +2,10 @@ package dev.millrace.ops.state;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -36,6 +36,7 @@ public final class CountUpTo {
     DType type = node.typeAttr("T");
     return c ->
         kind.update(
+            c,
             kind.at(c, 0, type),
             t -> {
               if (!t.shape().isScalar()) {

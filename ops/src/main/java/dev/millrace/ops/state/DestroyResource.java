@@ -2,9 +2,9 @@ package dev.millrace.ops.state;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.shape.Shapes;
 
 /** Removes the resource a handle names, whatever it is. */
 public final class DestroyResource {

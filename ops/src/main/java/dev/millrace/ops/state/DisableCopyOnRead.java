@@ -1,7 +1,7 @@
 package dev.millrace.ops.state;
 
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 
 /**
  * Makes reads of a resource variable share its value instead of copying it, even after updates of

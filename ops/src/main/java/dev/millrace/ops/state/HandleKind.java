@@ -2,11 +2,11 @@ package dev.millrace.ops.state;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.util.function.Consumer;
@@ -27,7 +27,7 @@ public enum HandleKind {
     public Consumer<KernelContext> maker(Node node, String kind) {
       String name = ResourceHandles.nameOf(node);
       Variable handle = new Variable(node.name(), DType.STRING);
-      handle.assign(Tensor.vector(node.stringAttr("container"), name));
+      handle.assign(0, Tensor.vector(node.stringAttr("container"), name));
       return c -> c.outputRef(0, handle);
     }
 

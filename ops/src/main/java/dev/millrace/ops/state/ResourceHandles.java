@@ -2,10 +2,11 @@ package dev.millrace.ops.state;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 
@@ -25,7 +26,7 @@ public final class ResourceHandles {
   /** The handle of the resource of this kind that {@code node} stands for. */
   public static Tensor of(Node node, String kind) {
     String container = node.stringAttr("container");
-    return Tensor.ofObjects(
+    return Refs.ofObjects(
         DType.RESOURCE,
         Shape.scalar(),
         new Object[] {

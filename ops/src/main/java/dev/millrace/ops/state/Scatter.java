@@ -2,21 +2,21 @@ package dev.millrace.ops.state;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.AddScaled;
-import dev.millrace.tensor.math.BinaryOp;
 import dev.millrace.tensor.math.Rows;
 import dev.millrace.tensor.math.StridedCopy;
+import dev.millrace.tensor.math.elementwise.AddScaled;
+import dev.millrace.tensor.math.elementwise.BinaryOp;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -152,7 +152,7 @@ public final class Scatter {
         checkNoZero(c);
       }
       Variable v = kind.at(c, 0, type);
-      kind.updateRows(v, t -> scatter(c, t, change));
+      kind.updateRows(c, v, c.input(1), t -> scatter(c, t, change));
       kind.done(c);
     };
   }

@@ -2,13 +2,15 @@ package dev.millrace.ops.state;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.Variable;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -53,7 +55,7 @@ public final class TemporaryVariable {
   private TemporaryVariable() {}
 
   private static String container(KernelContext c) {
-    return "step/" + c.stepId();
+    return Resources.containerOfStep(c.stepId());
   }
 
   private static Kernel make(Node node) {
@@ -76,11 +78,11 @@ public final class TemporaryVariable {
               .getOrCreate(container, name, Variable.class, () -> new Variable(name, type));
       // A step that is given up never comes to the node that destroys it.
       c.cancellation().onCancel(() -> c.resources().remove(container, name));
-      Tensor memory = Tensor.allocateCounted(type, shape);
+      Tensor memory = Refs.allocate(type, shape);
       try {
-        v.assign(memory);
+        v.assign(c.stepId(), memory);
       } finally {
-        memory.release();
+        Refs.release(memory);
       }
       c.outputRef(0, v);
     };

@@ -1,11 +1,11 @@
 package dev.millrace.ops.state;
 
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Shapes;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.Variable;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

@@ -2,13 +2,13 @@ package dev.millrace.ops.state;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -50,13 +50,13 @@ public enum VariableKind {
     }
 
     @Override
-    public void update(Variable v, Consumer<Tensor> change) {
-      v.update(change);
+    public void update(KernelContext c, Variable v, Consumer<Tensor> change) {
+      v.update(c.stepId(), change);
     }
 
     @Override
-    public void updateRows(Variable v, Consumer<Tensor> change) {
-      v.update(change);
+    public void updateRows(KernelContext c, Variable v, Tensor rows, Consumer<Tensor> change) {
+      v.update(c.stepId(), rows, change);
     }
 
     @Override
@@ -98,13 +98,13 @@ public enum VariableKind {
     }
 
     @Override
-    public void update(Variable v, Consumer<Tensor> change) {
-      v.updateCopied(change);
+    public void update(KernelContext c, Variable v, Consumer<Tensor> change) {
+      v.updateCopied(c.stepId(), change);
     }
 
     @Override
-    public void updateRows(Variable v, Consumer<Tensor> change) {
-      v.updateRows(change);
+    public void updateRows(KernelContext c, Variable v, Tensor rows, Consumer<Tensor> change) {
+      v.updateRows(c.stepId(), rows, change);
     }
 
     @Override
@@ -127,10 +127,11 @@ public enum VariableKind {
   public abstract Variable at(KernelContext c, int i);
 
   /** Changes the variable's value. */
-  public abstract void update(Variable v, Consumer<Tensor> change);
+  public abstract void update(KernelContext c, Variable v, Consumer<Tensor> change);
 
-  /** Changes a few rows of the variable's value. */
-  public abstract void updateRows(Variable v, Consumer<Tensor> change);
+  /** Changes only the rows of these indices of the variable's value. */
+  public abstract void updateRows(
+      KernelContext c, Variable v, Tensor rows, Consumer<Tensor> change);
 
   /** Sets the outputs of an op that changed the variable in input 0. */
   public abstract void done(KernelContext c);
@@ -147,17 +148,16 @@ public enum VariableKind {
   }
 
   /**
-   * Changes several variables as one, or some {@code rows} of each; the change gets their values in
-   * the order given. From then on they are companions.
+   * Changes several variables as one, or only the rows of these indices of each; the change gets
+   * their values in the order given. From then on they are companions.
+   *
+   * @param rows the indices, null for all rows
    */
-  public final void updateAll(Variable[] variables, boolean rows, Consumer<Tensor[]> change) {
+  public final void updateAll(
+      KernelContext c, Variable[] variables, Tensor rows, Consumer<Tensor[]> change) {
     if (variables.length == 1) {
       Consumer<Tensor> only = t -> change.accept(new Tensor[] {t});
-      if (rows) {
-        updateRows(variables[0], only);
-      } else {
-        update(variables[0], only);
-      }
+      change(c, variables[0], rows, only);
       return;
     }
     Variable.makeCompanions(variables);
@@ -174,16 +174,17 @@ public enum VariableKind {
             values[i] = t;
             inner.run();
           };
-      next =
-          () -> {
-            if (rows) {
-              updateRows(variables[i], step);
-            } else {
-              update(variables[i], step);
-            }
-          };
+      next = () -> change(c, variables[i], rows, step);
     }
     next.run();
+  }
+
+  private void change(KernelContext c, Variable v, Tensor rows, Consumer<Tensor> change) {
+    if (rows == null) {
+      update(c, v, change);
+    } else {
+      updateRows(c, v, rows, change);
+    }
   }
 
   /** The declared shape of the variable whose handle {@code handle} is, where that is known. */

@@ -1,17 +1,16 @@
 package dev.millrace.ops.state;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Variable;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.util.function.Supplier;
 
 /** A reference variable: it lives in the device's resources under its node's or shared name. */
 public final class VariableV2 {
@@ -61,9 +60,8 @@ public final class VariableV2 {
     String shared = node.stringAttr("shared_name");
     String name = shared.isEmpty() ? node.name() : shared;
     DType dtype = node.typeAttr("dtype");
-    Supplier<Variable> factory = () -> new Variable(name, dtype);
     return c -> {
-      Variable v = c.resources().getOrCreate(container, name, Variable.class, factory);
+      Variable v = c.resources().variable(container, name, dtype);
       if (v.dtype() != dtype) {
         throw MillraceException.invalid(
             "Variable '%s' exists on this task with type %s; node '%s' declares %s.",

@@ -2,8 +2,8 @@ package dev.millrace.ops.summary;
 
 import com.google.protobuf.ByteString;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.proto.Summary;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

@@ -2,11 +2,11 @@ package dev.millrace.ops.summary;
 
 import com.google.protobuf.ByteString;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Const;
 import dev.millrace.proto.Summary;
 import dev.millrace.tensor.DType;

@@ -1,10 +1,10 @@
 package dev.millrace.ops.summary;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Const;
 import dev.millrace.proto.Summary;
 import dev.millrace.tensor.Tensor;

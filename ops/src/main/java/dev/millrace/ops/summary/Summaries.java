@@ -1,11 +1,12 @@
 package dev.millrace.ops.summary;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.proto.Summary;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 
@@ -23,7 +24,7 @@ final class Summaries {
   /** Gives output 0 the serialized summary. */
   static void deliver(KernelContext c, Summary.Builder summary) {
     Object[] bytes = {summary.build().toByteArray()};
-    c.output(0, Tensor.ofObjects(DType.STRING, Shape.scalar(), bytes));
+    c.output(0, Refs.ofObjects(DType.STRING, Shape.scalar(), bytes));
   }
 
   /** Input {@code i}, a single string. */

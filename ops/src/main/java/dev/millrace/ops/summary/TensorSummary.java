@@ -4,7 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.proto.Summary;
 import dev.millrace.proto.SummaryMetadata;
 import dev.millrace.proto.TensorProto;

@@ -2,11 +2,12 @@ package dev.millrace.ops.text;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 
 /** Numbers as text, in C's formats. */
@@ -58,7 +59,7 @@ final class AsString {
           out[i] = Words.bytes(Printf.padded(s, hasSign ? flag : 0, width, true));
         }
       }
-      c.output(0, Tensor.ofObjects(DType.STRING, in.shape(), out));
+      c.output(0, Refs.ofObjects(DType.STRING, in.shape(), out));
     };
   }
 

@@ -1,8 +1,8 @@
 package dev.millrace.ops.text;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import java.util.Base64;
 import java.util.List;
 

@@ -2,12 +2,13 @@ package dev.millrace.ops.text;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.ShapeContext;
 import dev.millrace.ops.array.Axis;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.ByteArrayOutputStream;
@@ -129,7 +130,7 @@ final class JoinedText {
         }
         joined[i] = join(parts, separator);
       }
-      c.output(0, Tensor.ofObjects(DType.STRING, reduced(s, axes, keepDims), joined));
+      c.output(0, Refs.ofObjects(DType.STRING, reduced(s, axes, keepDims), joined));
     };
   }
 
@@ -196,7 +197,7 @@ final class JoinedText {
       }
       Object[] joined =
           parts.stream().map(p -> p == null ? new byte[0] : join(p, separator)).toArray();
-      c.output(0, Tensor.ofObjects(DType.STRING, Shape.of(n).concat(row), joined));
+      c.output(0, Refs.ofObjects(DType.STRING, Shape.of(n).concat(row), joined));
     };
   }
 }

@@ -1,11 +1,12 @@
 package dev.millrace.ops.text;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 
@@ -43,7 +44,7 @@ final class StringFormat {
       }
       c.output(
           0,
-          Tensor.ofObjects(DType.STRING, Shape.scalar(), new Object[] {Words.latin(s.toString())}));
+          Refs.ofObjects(DType.STRING, Shape.scalar(), new Object[] {Words.latin(s.toString())}));
     };
   }
 

@@ -1,13 +1,14 @@
 package dev.millrace.ops.text;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.BroadcastIndex;
+import dev.millrace.tensor.math.elementwise.BroadcastIndex;
 import java.util.Arrays;
 import java.util.List;
 
@@ -55,7 +56,7 @@ final class Substr {
         long place = ofPlace.of(i);
         parts[i] = part(s, pos.longAt(place), len.longAt(place), inCharacters, i);
       }
-      c.output(0, Tensor.ofObjects(DType.STRING, shape, parts));
+      c.output(0, Refs.ofObjects(DType.STRING, shape, parts));
     };
   }
 

@@ -1,8 +1,9 @@
 package dev.millrace.ops.text;
 
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.KernelContext;
+import dev.millrace.graph.Op;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.nio.charset.StandardCharsets;
@@ -22,14 +23,13 @@ final class Words {
     for (int i = 0; i < out.length; i++) {
       out[i] = f.apply(in.bytesAt(i));
     }
-    c.output(0, Tensor.ofObjects(DType.STRING, in.shape(), out));
+    c.output(0, Refs.ofObjects(DType.STRING, in.shape(), out));
   }
 
   /** Sets output {@code i} to a vector of strings. */
   static void output(KernelContext c, int i, List<byte[]> strings) {
     c.output(
-        i,
-        Tensor.ofObjects(DType.STRING, Shape.of(strings.size()), strings.toArray(new Object[0])));
+        i, Refs.ofObjects(DType.STRING, Shape.of(strings.size()), strings.toArray(new Object[0])));
   }
 
   /** Sets output {@code i} to a tensor of integers of the output's type. */

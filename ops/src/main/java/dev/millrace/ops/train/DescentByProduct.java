@@ -2,19 +2,20 @@ package dev.millrace.ops.train;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Fusion.Fused;
+import dev.millrace.graph.Fusion.Readers;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Fusion.Fused;
-import dev.millrace.graph.op.Fusion.Readers;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.ops.array.LastShape;
 import dev.millrace.ops.math.MatMul;
 import dev.millrace.ops.state.VariableKind;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.AddProduct;
+import dev.millrace.tensor.math.gemm.AddProduct;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -83,7 +84,7 @@ final class DescentByProduct {
       Shape gradient = product.of(a.shape(), b.shape());
       double scale = -alpha.doubleAt(0);
       Variable v = kind.at(c, 0, type);
-      kind.update(v, value -> descend(value, a, ta, b, tb, gradient, scale));
+      kind.update(c, v, value -> descend(value, a, ta, b, tb, gradient, scale));
       kind.done(c);
     };
   }
@@ -100,12 +101,12 @@ final class DescentByProduct {
       return;
     }
     // The variable is a factor of its own gradient: it must not change while it is read.
-    Tensor sum = value.copyCounted();
+    Tensor sum = Refs.copy(value);
     try {
       AddProduct.run(a, ta, b, tb, scale, sum);
       value.data().copyFrom(sum.data().asSlice(0, value.byteSize()));
     } finally {
-      sum.release();
+      Refs.release(sum);
     }
   }
 }

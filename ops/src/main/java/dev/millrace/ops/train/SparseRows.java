@@ -1,10 +1,10 @@
 package dev.millrace.ops.train;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.update.Update;
+import dev.millrace.tensor.math.update.UpdateRule;
 
 /** Applies an update to the rows that have a gradient, one after the other. */
 final class SparseRows {
@@ -14,7 +14,8 @@ final class SparseRows {
    * Row {@code indices[i]} of the variable and its slots gets row {@code i} of the gradient.
    * Nothing is changed if an index is out of range. A row named twice is updated twice.
    */
-  static void apply(KernelContext c, Update update, Tensor[] state, Tensor grad, Tensor indices) {
+  static void apply(
+      KernelContext c, UpdateRule update, Tensor[] state, Tensor grad, Tensor indices) {
     Shape var = state[0].shape();
     if (var.rank() < 1 || indices.shape().rank() != 1) {
       throw MillraceException.invalid(

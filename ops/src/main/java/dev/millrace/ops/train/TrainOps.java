@@ -1,7 +1,7 @@
 package dev.millrace.ops.train;
 
-import dev.millrace.graph.op.Fusion;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Fusion;
+import dev.millrace.graph.Op;
 import java.util.List;
 
 /** The ops of this package. */

@@ -2,17 +2,17 @@ package dev.millrace.ops.train;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.ShapeContext;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.ShapeContext;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.ops.state.VariableKind;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.update.Update;
+import dev.millrace.tensor.math.update.UpdateRule;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -44,7 +44,7 @@ final class UpdateFamily {
   /** Makes the rule of one step from the values of the scalar inputs, in their order. */
   @FunctionalInterface
   interface Rule {
-    Update with(double[] scalars);
+    UpdateRule with(double[] scalars);
   }
 
   private final String name;
@@ -72,7 +72,7 @@ final class UpdateFamily {
   }
 
   /** The rule of a family with a boolean attribute, given in the notation of signatures. */
-  UpdateFamily rule(String booleanAttr, BiFunction<double[], Boolean, Update> r) {
+  UpdateFamily rule(String booleanAttr, BiFunction<double[], Boolean, UpdateRule> r) {
     attr = booleanAttr;
     String attrName = booleanAttr.substring(0, booleanAttr.indexOf(':'));
     rule =
@@ -150,7 +150,7 @@ final class UpdateFamily {
     }
     int grad = gradAt;
     return c -> {
-      Update update = maker.with(scalars(c, form, grad));
+      UpdateRule update = maker.with(scalars(c, form, grad));
       Variable[] vars = new Variable[variables.size()];
       for (int i = 0; i < vars.length; i++) {
         vars[i] = form.kind.at(c, i, type);
@@ -159,8 +159,9 @@ final class UpdateFamily {
       Tensor gradient = c.input(grad);
       Tensor rows = form.sparse ? c.input(grad + 1) : null;
       form.kind.updateAll(
+          c,
           vars,
-          form.sparse,
+          rows,
           state -> {
             checkState(c, state);
             if (form.sparse) {

@@ -1,7 +1,9 @@
 package dev.millrace.ops.transfer;
 
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.tensor.Refs;
+import dev.millrace.tensor.Tensor;
 
 /** A fed value and a fetched one of a session in this process. */
 public final class ArgRetval {
@@ -12,11 +14,12 @@ public final class ArgRetval {
           .output("output: T")
           .stateful()
           .role(Op.Role.ARG)
+          .runsOnAnyDevice()
           .shape(Shapes.unknown())
           .kernelPerNode(
               node -> {
                 int index = node.intAttr("index");
-                return c -> c.output(0, c.argument(index).retain());
+                return c -> c.output(0, c.memory().fromHost(Refs.retain(c.argument(index))));
               })
           .noGradient("what is fed depends on nothing in the graph")
           .build();
@@ -28,11 +31,19 @@ public final class ArgRetval {
           .input("input: T")
           .stateful()
           .role(Op.Role.RETVAL)
+          .runsOnAnyDevice()
           .shape(Shapes.none())
           .kernelPerNode(
               node -> {
                 int index = node.intAttr("index");
-                return c -> c.result(index, c.input(0).retain());
+                boolean copies = SendRecv.isVariableMemory(node.input(0));
+                return c -> {
+                  // A dead value is left out: whoever takes the results says so.
+                  if (!c.isDead(0)) {
+                    Tensor t = c.input(0);
+                    c.result(index, copies ? Refs.copy(t) : c.memory().toHost(t));
+                  }
+                };
               })
           .noGradient("it has no outputs")
           .build();

@@ -1,18 +1,21 @@
 package dev.millrace.ops.transfer;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AsyncKernel;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.AsyncKernel;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Rendezvous;
-import dev.millrace.graph.op.Shapes;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.shape.Shapes;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 
 /**
  * The two ends of an edge that crosses devices, tasks, or the line between client and cluster. A
- * dead value is sent too, so that the other side learns it will not come.
+ * dead value is sent too, so that the other side learns it will not come. What travels is in host
+ * memory: here values are copied from and to the memory of other devices.
  */
 public final class SendRecv {
   public static final Op SEND = send("_Send");
@@ -25,6 +28,7 @@ public final class SendRecv {
   private static Op send(String name) {
     return ends(Op.define(name).attr("T: type").input("tensor: T"))
         .role(Op.Role.SEND)
+        .runsOnAnyDevice()
         .shape(Shapes.none())
         .kernelPerNode(SendRecv::sender)
         .build();
@@ -33,6 +37,7 @@ public final class SendRecv {
   private static Op recv(String name) {
     return ends(Op.define(name).attr("tensor_type: type").output("tensor: tensor_type"))
         .role(Op.Role.RECV)
+        .runsOnAnyDevice()
         .shape(Shapes.unknown())
         .asyncKernel(SendRecv::receiver)
         .build();
@@ -50,8 +55,7 @@ public final class SendRecv {
 
   private static Kernel sender(Node node) {
     Rendezvous.Key key = Rendezvous.Key.of(node);
-    // A reference is copied: its memory may change before the bytes have left.
-    boolean copies = node.input(0).isRef() || readsVariable(node);
+    boolean copies = isVariableMemory(node.input(0));
     return c -> {
       Rendezvous.Key k = key.in(c.frameAndIteration());
       if (c.isDead(0)) {
@@ -59,14 +63,20 @@ public final class SendRecv {
       } else {
         Tensor t = c.input(0);
         Rendezvous r = c.rendezvous();
-        r.send(k, copies ? r.stage(k, t) : t.retain(), false);
+        r.send(k, copies ? r.stage(k, t) : c.memory().toHost(t), false);
       }
     };
   }
 
-  /** Whether the value sent is a reference read through nothing but Identity. */
-  private static boolean readsVariable(Node send) {
-    Node n = send.input(0).node();
+  /**
+   * Whether a value is a variable's own memory: a reference, or one read through nothing but
+   * Identity. What leaves the step is copied then, as the memory may change before it is read.
+   */
+  static boolean isVariableMemory(Output value) {
+    if (value.isRef()) {
+      return true;
+    }
+    Node n = value.node();
     while (n.op().name().equals("Identity") && n.inputCount() == 1) {
       if (n.input(0).isRef()) {
         return true;
@@ -87,16 +97,16 @@ public final class SendRecv {
     public void received(Tensor value, boolean dead) {
       if (!dead) {
         if (value.dtype() != c.node().output(0).dtype()) {
-          value.release();
+          Refs.release(value);
           c.fail(
               MillraceException.internal(
                   "'%s' received a %s tensor where %s was declared.",
                   c.node().name(), value.dtype(), c.node().output(0).dtype()));
         } else {
-          c.output(0, value);
+          c.output(0, c.memory().fromHost(value));
         }
       } else if (value != null) {
-        value.release();
+        Refs.release(value);
       }
       done.run();
     }

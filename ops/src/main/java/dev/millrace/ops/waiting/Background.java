@@ -1,9 +1,9 @@
 package dev.millrace.ops.waiting;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.AsyncKernel;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.AsyncKernel;
+import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 
 /** Runs kernels that wait for files on a thread of their own, so that the step's goes on. */
 public final class Background {

@@ -2,7 +2,7 @@ package dev.millrace.ops.waiting;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.KernelContext;
+import dev.millrace.graph.KernelContext;
 
 /**
  * The execution of an asynchronous op that waits in a {@link WaitingRoom}. It ends exactly once:

@@ -12,7 +12,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.ops.TinySession;
 import dev.millrace.ops.queue.QueueAccess;
 import dev.millrace.ops.queue.QueueHandles;
-import dev.millrace.storage.RecordWriter;
+import dev.millrace.storage.record.RecordWriter;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

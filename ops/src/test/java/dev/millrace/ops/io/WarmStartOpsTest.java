@@ -9,7 +9,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.ops.TinySession;
-import dev.millrace.storage.BundleWriter;
+import dev.millrace.storage.checkpoint.BundleWriter;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;

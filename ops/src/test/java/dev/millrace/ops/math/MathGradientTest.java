@@ -3,7 +3,7 @@ package dev.millrace.ops.math;
 import static dev.millrace.ops.GradientCheck.positive;
 import static dev.millrace.ops.GradientCheck.random;
 
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.ops.GradientCheck;
 import dev.millrace.ops.array.Const;
 import dev.millrace.tensor.DType;

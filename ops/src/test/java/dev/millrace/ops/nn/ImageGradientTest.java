@@ -3,9 +3,9 @@ package dev.millrace.ops.nn;
 import static dev.millrace.ops.GradientCheck.check;
 import static dev.millrace.ops.GradientCheck.random;
 
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -41,7 +41,7 @@ class ImageGradientTest {
   @ParameterizedTest
   @MethodSource("moves")
   void convolution(Moves m) {
-    check((s, x) -> windowed(s, Convolution.OP, m, x), IMAGES, random(Shape.of(2, 3, 2, 3), 2));
+    check((s, x) -> windowed(s, ConvolutionOps.OP, m, x), IMAGES, random(Shape.of(2, 3, 2, 3), 2));
   }
 
   @ParameterizedTest

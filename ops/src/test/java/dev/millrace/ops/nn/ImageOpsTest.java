@@ -50,8 +50,9 @@ class ImageOpsTest {
   void convolutionPadsTheSmallerHalfFirst() {
     Output filter = Const.of(s, Tensor.of(Shape.of(2, 2, 1, 1), 1, 10, 100, 1000f));
     Output x = image(1, 2, 3, 4);
-    assertArrayEquals(new float[] {4321, 402, 43, 4}, run(Convolution.of(s, x, filter, 1, "SAME")));
-    assertArrayEquals(new float[] {4321}, run(Convolution.of(s, x, filter, 1, "VALID")));
+    assertArrayEquals(
+        new float[] {4321, 402, 43, 4}, run(ConvolutionOps.of(s, x, filter, 1, "SAME")));
+    assertArrayEquals(new float[] {4321}, run(ConvolutionOps.of(s, x, filter, 1, "VALID")));
   }
 
   private Node depthPool(long[] size, long[] strides) {
@@ -88,7 +89,7 @@ class ImageOpsTest {
     MillraceException e =
         assertThrows(
             MillraceException.class,
-            () -> Convolution.of(s, image(1, 2, 3, 4), filter, 1, "VALID"));
+            () -> ConvolutionOps.of(s, image(1, 2, 3, 4), filter, 1, "VALID"));
     assertTrue(e.getMessage().contains("Negative dimension size"), e.getMessage());
   }
 
@@ -96,8 +97,8 @@ class ImageOpsTest {
   void shapesFollowAsFarAsKnown() {
     Output x = Placeholder.of(s, DType.FLOAT, Shape.of(-1, 28, -1, 3));
     Output filter = Placeholder.of(s, DType.FLOAT, Shape.of(5, 5, 3, 8));
-    assertEquals(Shape.of(-1, 14, -1, 8), Convolution.of(s, x, filter, 2, "SAME").shape());
-    assertEquals(Shape.of(-1, 24, -1, 8), Convolution.of(s, x, filter, 1, "VALID").shape());
+    assertEquals(Shape.of(-1, 14, -1, 8), ConvolutionOps.of(s, x, filter, 2, "SAME").shape());
+    assertEquals(Shape.of(-1, 24, -1, 8), ConvolutionOps.of(s, x, filter, 1, "VALID").shape());
     assertEquals(Shape.of(-1, 13, -1, 3), Pool.max(s, x, 3, 2, "VALID").shape());
     assertEquals(Shape.of(-1, 28, -1, 24), Depthwise.of(s, x, filter, 1, "SAME").shape());
   }

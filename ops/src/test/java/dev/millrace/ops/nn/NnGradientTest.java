@@ -4,9 +4,9 @@ import static dev.millrace.ops.GradientCheck.check;
 import static dev.millrace.ops.GradientCheck.checkKnownRank;
 import static dev.millrace.ops.GradientCheck.random;
 
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.array.Const;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

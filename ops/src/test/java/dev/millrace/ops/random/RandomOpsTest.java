@@ -7,17 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Eager;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Eager;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.ops.Evaluator;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.Arrays;
@@ -36,7 +37,7 @@ class RandomOpsTest {
     Tensor[] in = node.inputs().stream().map(Evaluator::run).toArray(Tensor[]::new);
     Tensor[] results = new Tensor[n];
     for (int i = 0; i < n; i++) {
-      results[i] = Eager.run(node, kernel, new Resources(), in)[0].guarded();
+      results[i] = Refs.handle(Eager.run(node, kernel, new Resources(), in)[0]);
     }
     return results;
   }

@@ -13,11 +13,12 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.gradient.Grad;
 import dev.millrace.graph.gradient.Gradients;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.ops.TinySession;
 import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -97,17 +98,17 @@ class ResourceGatherTest {
     session.run(Scatter.add(scope, v, at, one));
     Variable table = session.resources().get("", v.node().name(), Variable.class);
     Buffer[] memory = new Buffer[1];
-    table.examine(t -> memory[0] = t.buffer());
+    table.examine(t -> memory[0] = Refs.buffer(t));
 
     // A reader gets a value of its own, so the next change need not copy the table.
     Tensor before = session.fetch(ReadVariable.of(scope, v, DType.FLOAT));
     Tensor held = table.read();
     session.run(Scatter.add(scope, v, at, one));
-    table.examine(t -> assertSame(memory[0], t.buffer()));
-    assertFalse(held.buffer() == memory[0]);
+    table.examine(t -> assertSame(memory[0], Refs.buffer(t)));
+    assertFalse(Refs.buffer(held) == memory[0]);
     assertArrayEquals(new float[] {1, 2, 4, 5, 5, 6}, held.toFloats());
     assertArrayEquals(before.toFloats(), held.toFloats());
-    held.release();
+    Refs.release(held);
     Output after = ReadVariable.of(scope, v, DType.FLOAT);
     assertArrayEquals(new float[] {1, 2, 5, 6, 5, 6}, session.fetch(after).toFloats());
   }

@@ -12,9 +12,10 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.ops.TinySession;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import org.junit.jupiter.api.Test;
@@ -72,17 +73,17 @@ class VariableLifeTest {
         assertThrows(MillraceException.class, () -> session.run(share)).code());
     session.run(AssignVariable.of(scope, v, session.constant(Tensor.vector(1f, 2f))));
     Variable variable = session.resources().find("", v.node().name(), Variable.class);
-    variable.updateRows(t -> t.setDouble(0, 5));
+    variable.updateRows(1, Tensor.vector(0), t -> t.setDouble(0, 5));
     Tensor copied = variable.read();
     session.run(share);
-    try (Tensor first = variable.read();
-        Tensor second = variable.read()) {
+    try (Tensor first = Refs.handle(variable.read());
+        Tensor second = Refs.handle(variable.read())) {
       assertEquals(first.data().address(), second.data().address());
       assertNotEquals(copied.data().address(), first.data().address());
-      variable.updateRows(t -> t.setDouble(1, 7));
+      variable.updateRows(1, Tensor.vector(1), t -> t.setDouble(1, 7));
       assertArrayEquals(new float[] {5, 2}, first.toFloats());
     }
-    copied.release();
+    Refs.release(copied);
     assertArrayEquals(
         new float[] {5, 7}, session.fetch(ReadVariable.of(scope, v, DType.FLOAT)).toFloats());
   }

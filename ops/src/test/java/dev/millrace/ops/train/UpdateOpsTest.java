@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.graph.Node;
 import dev.millrace.graph.NodeBuilder;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Op;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.TinySession;
 import dev.millrace.ops.state.Assign;

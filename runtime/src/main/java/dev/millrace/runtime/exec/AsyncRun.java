@@ -3,12 +3,14 @@ package dev.millrace.runtime.exec;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Procedure;
-import dev.millrace.graph.op.Rendezvous;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.Procedure;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.Variable;
+import dev.millrace.tensor.DeviceMemory;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 
 /**
@@ -85,7 +87,7 @@ final class AsyncRun implements KernelContext, Runnable {
     if (read != null) {
       for (Tensor t : read) {
         if (t != null) {
-          t.release();
+          Refs.release(t);
         }
       }
       read = null;
@@ -128,7 +130,10 @@ final class AsyncRun implements KernelContext, Runnable {
 
   @Override
   public void output(int i, Tensor value) {
-    outputs[i] = value;
+    if (outputs[i] instanceof Tensor old) {
+      Refs.release(old);
+    }
+    outputs[i] = Refs.counted(value);
   }
 
   @Override
@@ -138,7 +143,7 @@ final class AsyncRun implements KernelContext, Runnable {
 
   @Override
   public void forward(int i, int j) {
-    outputs[i] = inputs[j] instanceof Tensor t ? t.retain() : inputs[j];
+    outputs[i] = inputs[j] instanceof Tensor t ? Refs.retain(t) : inputs[j];
   }
 
   @Override
@@ -149,6 +154,11 @@ final class AsyncRun implements KernelContext, Runnable {
   @Override
   public synchronized Tensor reusable(int i) {
     return starting ? run.reusable(i) : null;
+  }
+
+  @Override
+  public DeviceMemory memory() {
+    return run.graph.memory;
   }
 
   @Override

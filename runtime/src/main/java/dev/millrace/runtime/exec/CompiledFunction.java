@@ -3,10 +3,11 @@ package dev.millrace.runtime.exec;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.FunctionGraph;
-import dev.millrace.graph.op.Procedure;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.Procedure;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.runtime.plan.Simplifier;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
@@ -79,11 +80,14 @@ final class CompiledFunction implements Procedure {
             cancellation.withSameLease(),
             arguments.toArray(new Tensor[0]),
             body.results().size(),
-            null);
+            null,
+            null,
+            Timers.system());
     try (Cancellation.Registration _ =
         cancellation.onCancel(() -> step.fail(cancellation.cause()))) {
       if (!step.hasFailed()) {
         StepRun.run(graph, step, resources);
+        step.commit(resources.store());
       }
     }
     return step.completeResults(i -> "Result %d of function '%s'".formatted(i, name));

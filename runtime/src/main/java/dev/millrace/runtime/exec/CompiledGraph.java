@@ -1,20 +1,23 @@
 package dev.millrace.runtime.exec;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.graph.AsyncKernel;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.AsyncKernel;
-import dev.millrace.graph.op.Kernel;
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Procedure;
-import dev.millrace.graph.op.Rendezvous;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.Procedure;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.runtime.device.DeviceKind;
 import dev.millrace.runtime.plan.Fuser;
 import dev.millrace.runtime.plan.LoopNest;
 import dev.millrace.runtime.plan.Simplifier;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.DeviceMemory;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
@@ -84,12 +87,27 @@ public final class CompiledGraph implements AutoCloseable {
   /** How the nodes lie in loops; null where there are none. */
   final LoopFrames loops;
 
+  /** The memory of the device that the nodes run on. */
+  final DeviceMemory memory;
+
   private final ArrayDeque<StepState> idle = new ArrayDeque<>();
   private final Map<AttrValue.Func, Procedure> procedures = new ConcurrentHashMap<>();
 
-  /** Fuses what can be fused and makes a kernel for every node. */
+  /** Compiles a graph for the host. */
   public CompiledGraph(Graph graph) {
-    List<Node> list = Fuser.fuse(graph).nodes();
+    this(graph, DeviceKind.HOST, DeviceMemory.HOST);
+  }
+
+  /**
+   * Fuses what can be fused and makes a kernel for every node.
+   *
+   * @param kind has the kernels
+   * @param memory where they work
+   */
+  public CompiledGraph(Graph graph, DeviceKind kind, DeviceMemory memory) {
+    this.memory = memory;
+    // Fusions have kernels for the host.
+    List<Node> list = (kind == DeviceKind.HOST ? Fuser.fuse(graph) : graph).nodes();
     int n = list.size();
     nodes = list.toArray(new Node[0]);
     kernels = new Kernel[n];
@@ -117,15 +135,15 @@ public final class CompiledGraph implements AutoCloseable {
       Node node = nodes[i];
       constant[i] = Simplifier.isConstant(node);
       if (constant[i]) {
-        initialValues[outputStart[i]] = node.tensorAttr("value");
+        initialValues[outputStart[i]] = onDevice(node.tensorAttr("value"));
         continue;
       }
       run++;
       try {
         if (node.op().isAsync()) {
-          asyncKernels[i] = node.op().asyncKernelFor(node);
+          asyncKernels[i] = kind.asyncKernelFor(node);
         } else {
-          kernels[i] = node.op().kernelFor(node);
+          kernels[i] = kind.kernelFor(node);
         }
       } catch (MillraceException e) {
         throw e.withMessage(e.getMessage() + "\n\t [[{{node " + node.name() + "}}]]");
@@ -191,6 +209,17 @@ public final class CompiledGraph implements AutoCloseable {
     loops = LoopNest.isAnyLoop(list) ? new LoopFrames(this, constant) : null;
   }
 
+  /** A constant where the kernels read it; the garbage collector frees a copy on a device. */
+  private Tensor onDevice(Tensor constant) {
+    if (memory == DeviceMemory.HOST) {
+      return constant;
+    }
+    Tensor copy = memory.fromHost(Refs.retain(constant));
+    Tensor kept = Refs.constant(copy);
+    Refs.release(copy);
+    return kept;
+  }
+
   /** Whether node {@code n} is a constant, whose value is in its slot from the start. */
   boolean isConstant(int n) {
     return kernels[n] == null && asyncKernels[n] == null;
@@ -204,6 +233,9 @@ public final class CompiledGraph implements AutoCloseable {
 
   /** The room a node has for its first input; null if it surely has none. */
   private Room roomAt(int node) {
+    if (memory != DeviceMemory.HOST) {
+      return null;
+    }
     if (roles[node] == Op.Role.SEND) {
       Rendezvous.Key key = Rendezvous.Key.of(nodes[node]);
       return (run, dtype, shape) -> run.rendezvous().room(key, dtype, shape);
@@ -298,7 +330,7 @@ public final class CompiledGraph implements AutoCloseable {
     void releaseValues(CompiledGraph g) {
       for (int i = 0; i < values.length; i++) {
         if (values[i] instanceof Tensor t && g.initialValues[i] == null) {
-          t.release();
+          Refs.release(t);
         }
         values[i] = null;
       }

@@ -1,15 +1,17 @@
 package dev.millrace.runtime.exec;
 
 import dev.millrace.base.Cancellation;
-import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.KernelContext;
-import dev.millrace.graph.op.Procedure;
-import dev.millrace.graph.op.Rendezvous;
-import dev.millrace.graph.op.Resources;
-import dev.millrace.graph.op.Variable;
+import dev.millrace.graph.Procedure;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.graph.resource.Variable;
+import dev.millrace.tensor.DeviceMemory;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
@@ -41,6 +43,7 @@ abstract class GraphRun implements KernelContext {
 
   final CompiledGraph graph;
   final Step step;
+  private final Timers timers;
   private final Resources resources;
   private final Thread thread = Thread.currentThread();
 
@@ -66,12 +69,16 @@ abstract class GraphRun implements KernelContext {
   /** Started and not completed, for the message about a step that does not end. */
   private List<AsyncRun> waiting;
 
+  /** Whether the failed step knows what this run was waiting for. */
+  private boolean awaitedNoted;
+
   /** What is to be done at the end; null while nothing is. Guarded by this. */
   private List<Runnable> cleanups;
 
   GraphRun(CompiledGraph graph, Step step, Resources resources) {
     this.graph = graph;
     this.step = step;
+    this.timers = step.timers();
     this.resources = resources;
     if (step.trace() != null) {
       traceConstants();
@@ -80,7 +87,7 @@ abstract class GraphRun implements KernelContext {
 
   /** Records constants too: they need no run, but readers of a trace expect every node. */
   private void traceConstants() {
-    long now = System.nanoTime();
+    long now = timers.now();
     for (int i = 0; i < graph.nodes.length; i++) {
       if (graph.isConstant(i)) {
         step.trace().add(graph.nodes[i], now, now);
@@ -98,7 +105,7 @@ abstract class GraphRun implements KernelContext {
   final boolean compute(int n) {
     current = n;
     StepTrace trace = step.trace();
-    long start = trace == null ? 0 : System.nanoTime();
+    long start = trace == null ? 0 : timers.now();
     try {
       checkReferences(n);
       if (graph.changes[n]) {
@@ -113,7 +120,7 @@ abstract class GraphRun implements KernelContext {
     } finally {
       releaseDereferenced();
       if (trace != null) {
-        trace.add(graph.nodes[n], start, System.nanoTime());
+        trace.add(graph.nodes[n], start, timers.now());
       }
     }
     return true;
@@ -135,7 +142,7 @@ abstract class GraphRun implements KernelContext {
 
   private void releaseDereferenced() {
     while (dereferencedCount > 0) {
-      dereferenced[--dereferencedCount].release();
+      Refs.release(dereferenced[--dereferencedCount]);
       dereferenced[dereferencedCount] = null;
     }
   }
@@ -189,6 +196,10 @@ abstract class GraphRun implements KernelContext {
   }
 
   final void takeCompleted() {
+    if (!awaitedNoted && step.hasFailed()) {
+      awaitedNoted = true;
+      step.addAwaited(waiting);
+    }
     while (true) {
       AsyncRun run;
       synchronized (this) {
@@ -216,9 +227,10 @@ abstract class GraphRun implements KernelContext {
       }
       Thread.onSpinWait();
     }
-    long start = System.nanoTime();
+    long start = timers.now();
     long now = start;
-    for (; now - start < YIELD_NANOS; now = System.nanoTime()) {
+    long yieldNanos = timers.spinLimit(YIELD_NANOS);
+    for (; now - start < yieldNanos; now = timers.now()) {
       if (anyCompleted) {
         return 0;
       }
@@ -228,14 +240,11 @@ abstract class GraphRun implements KernelContext {
       reportAfterNanos = REPORT_NANOS;
     }
     long since = idleSince == 0 ? now : idleSince;
-    LockSupport.parkNanos(this, REPORT_NANOS);
+    timers.park(this, REPORT_NANOS);
     if (thread.isInterrupted() && !step.hasFailed()) {
-      step.fail(
-          new MillraceException(
-              Code.CANCELLED,
-              "Step " + step.id() + " was cancelled: the thread that ran it was interrupted."));
+      step.fail(StepFailures.interrupted(null));
     }
-    long waited = System.nanoTime() - since;
+    long waited = timers.now() - since;
     if (!anyCompleted && waited >= reportAfterNanos) {
       reportAfterNanos = waited + Math.min(waited, LONGEST_REPORT_NANOS);
       LOG.info(
@@ -312,7 +321,7 @@ abstract class GraphRun implements KernelContext {
 
   @Override
   public void output(int i, Tensor value) {
-    put(i, value);
+    put(i, Refs.counted(value));
   }
 
   @Override
@@ -326,12 +335,17 @@ abstract class GraphRun implements KernelContext {
   @Override
   public void forward(int i, int j) {
     Object v = value(j);
-    put(i, v instanceof Tensor t ? t.retain() : v);
+    put(i, v instanceof Tensor t ? Refs.retain(t) : v);
   }
 
   @Override
   public void fail(MillraceException cause) {
     step.fail(located(cause, node()));
+  }
+
+  @Override
+  public DeviceMemory memory() {
+    return graph.memory;
   }
 
   @Override

@@ -1,7 +1,8 @@
 package dev.millrace.runtime.exec;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -51,7 +52,7 @@ public final class LocalRendezvous implements Rendezvous {
     if (waiting != null) {
       waiting.received(value, dead);
     } else if (value != null) {
-      value.release();
+      Refs.release(value);
     }
   }
 
@@ -102,7 +103,7 @@ public final class LocalRendezvous implements Rendezvous {
         waiting.addAll(m.receivers);
         for (Sent s : m.values) {
           if (s.value != null) {
-            s.value.release();
+            Refs.release(s.value);
           }
         }
       }

@@ -1,7 +1,7 @@
 package dev.millrace.runtime.exec;
 
 import dev.millrace.graph.Node;
-import dev.millrace.graph.op.Op;
+import dev.millrace.graph.Op;
 import dev.millrace.runtime.plan.LoopNest;
 import java.util.ArrayList;
 import java.util.Arrays;

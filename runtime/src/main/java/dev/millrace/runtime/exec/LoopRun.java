@@ -1,7 +1,8 @@
 package dev.millrace.runtime.exec;
 
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -251,7 +252,7 @@ final class LoopRun extends GraphRun {
   private static Produced again(Produced p) {
     for (Object o : p.outputs) {
       if (o instanceof Tensor t) {
-        t.retain();
+        Refs.retain(t);
       }
     }
     return p;
@@ -346,7 +347,7 @@ final class LoopRun extends GraphRun {
 
   private static void release(Object value) {
     if (value instanceof Tensor t) {
-      t.release();
+      Refs.release(t);
     }
   }
 
@@ -401,8 +402,7 @@ final class LoopRun extends GraphRun {
     return number >= 0
             && iteration.uses[number] == 1
             && iteration.values[number] instanceof Tensor t
-            && t.buffer() != null
-            && t.buffer().isUnshared()
+            && Refs.isUnshared(t)
         ? t
         : null;
   }

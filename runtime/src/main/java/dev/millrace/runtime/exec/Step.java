@@ -3,8 +3,12 @@ package dev.millrace.runtime.exec;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.base.Timers;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.resource.VariableStore;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
+import java.time.Duration;
 import java.util.function.IntFunction;
 
 /**
@@ -13,29 +17,67 @@ import java.util.function.IntFunction;
  *
  * <p>Threading: any thread.
  */
-public final class Step {
+public final class Step implements RunningSteps.Member {
   private final long id;
   private final Rendezvous rendezvous;
   private final Cancellation cancellation;
   private final Tensor[] arguments;
   private final Tensor[] results;
   private final StepTrace trace;
+  private final Timers timers;
+  private final Duration limit;
+  private final long deadlineNanos;
   private volatile MillraceException failure;
 
-  /** A step of an in-process session; {@code arguments} are borrowed for its duration. */
+  /** What it waited for when it failed; null before. */
+  private AwaitedNodes awaited;
+
+  /**
+   * A step; {@code arguments} are counted and borrowed for its duration.
+   *
+   * @param limit how long it may take; null where somebody else ends it, or nobody
+   */
   public Step(
       long id,
       Rendezvous rendezvous,
       Cancellation cancellation,
       Tensor[] arguments,
       int results,
-      StepTrace trace) {
+      StepTrace trace,
+      Duration limit,
+      Timers timers) {
     this.id = id;
     this.rendezvous = rendezvous;
     this.cancellation = cancellation;
     this.arguments = arguments;
     this.results = new Tensor[results];
     this.trace = trace;
+    this.timers = timers;
+    this.limit = limit;
+    this.deadlineNanos = limit == null ? 0 : RunningSteps.deadline(timers, limit.toNanos());
+  }
+
+  @Override
+  public long deadlineNanos() {
+    return deadlineNanos;
+  }
+
+  @Override
+  public MillraceException overdue() {
+    return StepFailures.deadlineExceeded(id, limit);
+  }
+
+  /** Notes what a part of the step waits for, once it has failed. */
+  synchronized void addAwaited(Iterable<AsyncRun> waiting) {
+    if (awaited == null) {
+      awaited = new AwaitedNodes();
+    }
+    waiting.forEach(w -> awaited.add(w.node()));
+  }
+
+  /** What the step waited for when it failed; null if it did not wait. */
+  public synchronized AwaitedNodes awaited() {
+    return awaited;
   }
 
   public long id() {
@@ -53,6 +95,11 @@ public final class Step {
   /** Records what ran when, or null where nobody asked. */
   StepTrace trace() {
     return trace;
+  }
+
+  /** The clock by which it waits. */
+  Timers timers() {
+    return timers;
   }
 
   Tensor argument(int i) {
@@ -78,13 +125,14 @@ public final class Step {
   public Tensor[] completeResults(IntFunction<String> describe) {
     if (failure != null) {
       releaseResults();
-      throw failure;
+      throw failure.code() == Code.DEADLINE_EXCEEDED && awaited() != null
+          ? StepFailures.waitingFor(failure, awaited().reasons())
+          : failure;
     }
     for (int i = 0; i < results.length; i++) {
       if (results[i] == null) {
         releaseResults();
-        throw MillraceException.invalid(
-            "%s has no value: it lies on a branch that was not taken.", describe.apply(i));
+        throw StepFailures.noValue(describe.apply(i));
       }
     }
     return results;
@@ -94,9 +142,33 @@ public final class Step {
   public void releaseResults() {
     for (int i = 0; i < results.length; i++) {
       if (results[i] != null) {
-        results[i].release();
+        Refs.release(results[i]);
         results[i] = null;
       }
+    }
+  }
+
+  /**
+   * Commits what the step has changed, or fails the step if that cannot be done. Called once, when
+   * all its parts on this task have ended and before it is acknowledged.
+   */
+  public void commit(VariableStore store) {
+    if (failure != null) {
+      store.failed(id);
+      return;
+    }
+    try {
+      store.commit(id);
+    } catch (Throwable t) {
+      MillraceException e = MillraceException.of(t);
+      fail(
+          e.withMessage(
+              "Step "
+                  + id
+                  + " could not be committed to the "
+                  + store
+                  + " store: "
+                  + e.getMessage()));
     }
   }
 
@@ -110,6 +182,7 @@ public final class Step {
   }
 
   /** Ends the step: everything that waits in it fails with an echo of {@code cause}. */
+  @Override
   public void fail(MillraceException cause) {
     synchronized (this) {
       if (failure == null || (failure.isDerived() && !cause.isDerived())) {

@@ -1,7 +1,8 @@
 package dev.millrace.runtime.exec;
 
-import dev.millrace.graph.op.Op;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Resources;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 
 /**
@@ -127,7 +128,7 @@ public final class StepRun extends GraphRun {
 
   private void release(int slot) {
     if (state.values[slot] instanceof Tensor t) {
-      t.release();
+      Refs.release(t);
     }
     state.values[slot] = null;
   }
@@ -155,7 +156,7 @@ public final class StepRun extends GraphRun {
   void put(int i, Object value) {
     int slot = graph.outputStart[current] + i;
     if (state.values[slot] instanceof Tensor old) {
-      old.release();
+      Refs.release(old);
     }
     state.values[slot] = value;
   }
@@ -163,10 +164,7 @@ public final class StepRun extends GraphRun {
   @Override
   public Tensor reusable(int i) {
     int slot = graph.inputSlots[graph.inputStart[current] + i];
-    return state.uses[slot] == 1
-            && state.values[slot] instanceof Tensor t
-            && t.buffer() != null
-            && t.buffer().isUnshared()
+    return state.uses[slot] == 1 && state.values[slot] instanceof Tensor t && Refs.isUnshared(t)
         ? t
         : null;
   }

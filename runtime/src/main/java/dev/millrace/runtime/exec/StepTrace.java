@@ -1,5 +1,6 @@
 package dev.millrace.runtime.exec;
 
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import java.math.BigDecimal;
@@ -28,9 +29,19 @@ public final class StepTrace {
       long durationNanos,
       String thread) {}
 
-  private final long epochOffsetNanos = System.currentTimeMillis() * 1_000_000 - System.nanoTime();
+  private final long epochOffsetNanos;
 
   private final List<Entry> entries = new ArrayList<>();
+
+  /** A trace with times of this machine. */
+  public StepTrace() {
+    this(Timers.system());
+  }
+
+  /** A trace with times by this clock. */
+  public StepTrace(Timers timers) {
+    epochOffsetNanos = timers.wallTime().toEpochMilli() * 1_000_000 - timers.now();
+  }
 
   synchronized void add(Node node, long startNano, long endNano) {
     entries.add(

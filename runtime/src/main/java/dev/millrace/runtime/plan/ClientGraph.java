@@ -3,8 +3,8 @@ package dev.millrace.runtime.plan;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Op;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -35,8 +35,7 @@ public final class ClientGraph {
    * Prunes {@code source} to what {@code wish} needs; {@code devices} gives each node its place.
    */
   public static Graph of(
-      Graph source, Signature wish, Map<Node, String> devices, Boundary boundary) {
-    wish.check();
+      Graph source, StepSignature wish, Map<Node, String> devices, Boundary boundary) {
     Set<Node> needed = needed(wish);
     Graph out = new Graph(source.registry());
     Map<Output, Output> feeds = new HashMap<>();
@@ -65,7 +64,7 @@ public final class ClientGraph {
   }
 
   /** All nodes that must run: backwards from fetches and targets, not beyond what is fed. */
-  private static Set<Node> needed(Signature wish) {
+  private static Set<Node> needed(StepSignature wish) {
     Set<Output> fed = new HashSet<>(wish.feeds());
     Set<Node> fedPlaceholders = new HashSet<>();
     for (Output f : wish.feeds()) {
@@ -177,15 +176,14 @@ public final class ClientGraph {
   }
 
   /**
-   * Values enter by {@code _Recv} and leave by {@code _Send} nodes on the client device, under the
-   * names the client gave them.
+   * Values enter by {@code _Recv} and leave by {@code _Send} nodes on the client device, under
+   * their names.
    */
-  public static Boundary byRendezvous(
-      String clientDevice, long incarnation, List<String> feedNames, List<String> fetchNames) {
+  public static Boundary byRendezvous(String clientDevice, long incarnation) {
     return new Boundary() {
       @Override
       public Node feed(Graph graph, Output fed, int index) {
-        Map<String, AttrValue> attrs = ends(feedNames.get(index));
+        Map<String, AttrValue> attrs = ends(fed.name());
         attrs.put("tensor_type", AttrValue.of(fed.dtype()));
         return graph.add(
             "_recv_" + flat(fed),
@@ -198,7 +196,7 @@ public final class ClientGraph {
 
       @Override
       public Node fetch(Graph graph, Output fetched, Output value, int index) {
-        Map<String, AttrValue> attrs = ends(fetchNames.get(index));
+        Map<String, AttrValue> attrs = ends(fetched.name());
         attrs.put("T", AttrValue.of(fetched.dtype()));
         return graph.add(
             "_send_" + flat(fetched) + "_" + index,

@@ -1,8 +1,8 @@
 package dev.millrace.runtime.plan;
 
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
 import java.util.List;
 

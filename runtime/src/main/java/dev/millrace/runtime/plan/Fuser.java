@@ -1,11 +1,11 @@
 package dev.millrace.runtime.plan;
 
+import dev.millrace.graph.Fusion;
+import dev.millrace.graph.Fusion.Fused;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Fusion;
-import dev.millrace.graph.op.Fusion.Fused;
-import dev.millrace.graph.op.Op;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

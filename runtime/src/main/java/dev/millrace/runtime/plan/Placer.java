@@ -1,11 +1,12 @@
 package dev.millrace.runtime.plan;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.DeviceSpec;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.runtime.Device;
+import dev.millrace.graph.name.DeviceSpec;
+import dev.millrace.runtime.device.Device;
 import dev.millrace.tensor.DType;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -19,8 +20,9 @@ import java.util.stream.Collectors;
  * Gives every node of a graph one of the devices, by TensorFlow's rules: nodes joined by a
  * reference, a resource or a {@code _class} attribute share a device; a device matches what all
  * members of the group ask for, but who takes a reference or a resource goes where that is,
- * whatever it asks for; among several the first by name is taken; constants and the like go to
- * their consumers, questions about a shape to the tensor asked about.
+ * whatever it asks for; among several the first CPU by name is taken, else the first device that
+ * has kernels for the group; constants and the like go to their consumers, questions about a shape
+ * to the tensor asked about.
  */
 public final class Placer {
   private static final Set<String> METADATA = Set.of("Shape", "Size", "Rank");
@@ -36,10 +38,17 @@ public final class Placer {
   /** The devices requested by the nodes of a group that make its references and resources. */
   private final Map<Integer, DeviceSpec> held = new HashMap<>();
 
+  /** The ops of a group, all of which its device must support. */
+  private final Map<Integer, Set<Op>> ops = new HashMap<>();
+
   private final Map<Node, String> placed = new HashMap<>();
 
   private Placer(List<Device> devices, boolean soft) {
-    this.devices = devices.stream().sorted(Comparator.comparing(Device::name)).toList();
+    // CPUs first: only what requests another kind of device goes there.
+    this.devices =
+        devices.stream()
+            .sorted(Comparator.comparing((Device d) -> !d.isHost()).thenComparing(Device::name))
+            .toList();
     this.soft = soft;
   }
 
@@ -81,6 +90,9 @@ public final class Placer {
       }
     }
     for (Node n : nodes) {
+      ops.computeIfAbsent(root(n.id()), k -> new HashSet<>()).add(n.op());
+    }
+    for (Node n : nodes) {
       String before = fixed.get(n);
       if (before != null) {
         placed.put(n, before);
@@ -117,7 +129,7 @@ public final class Placer {
     if (!in.isRef()) {
       return false;
     }
-    List<dev.millrace.graph.op.Op.TypedArg> types = n.op().inputTypes(n.attrs());
+    List<Op.TypedArg> types = n.op().inputTypes(n.attrs());
     for (int i = 0; i < n.inputCount(); i++) {
       if (n.input(i) == in && types.get(i).isRef()) {
         return true;
@@ -202,9 +214,16 @@ public final class Placer {
   private String choose(Node n, String hint) {
     int group = root(n.id());
     DeviceSpec spec = wish.get(group);
-    List<Device> candidates = matching(spec);
+    List<Device> candidates = supporting(group, matching(spec));
     if (candidates.isEmpty() && soft) {
-      candidates = matching(spec.withoutDevice());
+      candidates = supporting(group, matching(spec.withoutDevice()));
+    }
+    if (candidates.isEmpty() && !matching(spec).isEmpty()) {
+      throw MillraceException.invalid(
+          "Cannot assign a device for operation %s: Could not satisfy explicit device specification"
+              + " '%s' because no supported kernel for %s devices is available: %s. Place the node"
+              + " on a CPU, or allow soft placement.",
+          n.name(), spec, matching(spec).getFirst().spec().type(), unsupported(group, spec));
     }
     if (candidates.isEmpty()) {
       throw MillraceException.invalid(
@@ -224,6 +243,19 @@ public final class Placer {
       }
     }
     return candidates.getFirst().name();
+  }
+
+  private List<Device> supporting(int group, List<Device> some) {
+    return some.stream().filter(d -> ops.get(group).stream().allMatch(d::supports)).toList();
+  }
+
+  /** The ops of a group that none of its devices has a kernel for. */
+  private List<String> unsupported(int group, DeviceSpec spec) {
+    return ops.get(group).stream()
+        .filter(op -> matching(spec).stream().noneMatch(d -> d.supports(op)))
+        .map(Op::name)
+        .sorted()
+        .toList();
   }
 
   private List<Device> matching(DeviceSpec spec) {

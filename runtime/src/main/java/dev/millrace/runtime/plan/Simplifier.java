@@ -2,12 +2,13 @@ package dev.millrace.runtime.plan;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.AttrValue;
+import dev.millrace.graph.Eager;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Eager;
-import dev.millrace.graph.op.Op;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -140,13 +141,22 @@ public final class Simplifier {
       // The step will report it, with its place, if the node is ever run.
       return false;
     }
+    try {
+      return replace(n, results);
+    } finally {
+      Refs.releaseAll(results);
+    }
+  }
+
+  /** Puts constants in the place of a node's outputs; says no if there is not one for each. */
+  private boolean replace(Node n, Tensor[] results) {
     Node first = null;
     for (int i = 0; i < results.length; i++) {
       if (results[i] == null) {
         return false;
       }
       Map<String, AttrValue> attrs = new LinkedHashMap<>();
-      attrs.put("value", new AttrValue.Value(results[i].guarded()));
+      attrs.put("value", new AttrValue.Value(results[i]));
       attrs.put("dtype", AttrValue.of(results[i].dtype()));
       String name = i == 0 ? n.name() : n.name() + "/_folded_" + i;
       Node c =

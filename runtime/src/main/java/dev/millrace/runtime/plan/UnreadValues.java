@@ -2,8 +2,8 @@ package dev.millrace.runtime.plan;
 
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
-import dev.millrace.graph.op.Op;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;

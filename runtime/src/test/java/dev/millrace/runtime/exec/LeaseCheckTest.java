@@ -6,10 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.state.Assign;
@@ -40,7 +41,9 @@ class LeaseCheckTest {
                   }
                 })
             .withSameLease();
-    Step step = new Step(1, new LocalRendezvous(), cancellation, new Tensor[0], 0, null);
+    Step step =
+        new Step(
+            1, new LocalRendezvous(), cancellation, new Tensor[0], 0, null, null, Timers.system());
     StepRun.run(new CompiledGraph(graph), step, resources);
     return step.failure();
   }

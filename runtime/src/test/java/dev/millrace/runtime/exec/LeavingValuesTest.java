@@ -5,14 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
+import dev.millrace.graph.Rendezvous;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.Rendezvous;
-import dev.millrace.graph.op.Resources;
+import dev.millrace.graph.resource.Resources;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
@@ -35,7 +37,7 @@ class LeavingValuesTest {
 
     @Override
     public Tensor room(Key key, DType dtype, Shape shape) {
-      rooms.add(Tensor.allocateCounted(dtype, shape));
+      rooms.add(Refs.allocate(dtype, shape));
       return rooms.getLast();
     }
 
@@ -70,7 +72,8 @@ class LeavingValuesTest {
 
   private Roomy run() {
     Roomy rendezvous = new Roomy();
-    Step step = new Step(1, rendezvous, new Cancellation(), new Tensor[0], 0, null);
+    Step step =
+        new Step(1, rendezvous, new Cancellation(), new Tensor[0], 0, null, null, Timers.system());
     StepRun.run(new CompiledGraph(graph), step, new Resources());
     assertNull(step.failure());
     rendezvous.sent.values().forEach(t -> assertEquals(31, Math.abs(t.floatValue())));

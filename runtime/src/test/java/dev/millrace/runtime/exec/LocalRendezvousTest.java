@@ -5,7 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.graph.op.Rendezvous;
+import dev.millrace.graph.Rendezvous;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -24,7 +25,7 @@ class LocalRendezvousTest {
     @Override
     public void received(Tensor t, boolean dead) {
       value = t.floatValue();
-      t.release();
+      Refs.release(t);
     }
 
     @Override
@@ -34,7 +35,7 @@ class LocalRendezvousTest {
   }
 
   private void send(float value) {
-    rendezvous.send(KEY, Tensor.scalar(value).copyCounted(), false);
+    rendezvous.send(KEY, Refs.copy(Tensor.scalar(value)), false);
   }
 
   @Test

@@ -12,7 +12,7 @@ import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Identity;
 import dev.millrace.ops.state.VariableV2;
-import dev.millrace.runtime.Device;
+import dev.millrace.runtime.device.Device;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import java.util.List;

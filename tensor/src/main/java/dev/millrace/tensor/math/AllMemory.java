@@ -15,8 +15,8 @@ import java.lang.foreign.MemorySegment;
  * <p>Nothing is checked here: who calls such a loop has checked what lies at the addresses, and
  * keeps it until the loop returns.
  */
-final class AllMemory {
-  static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+public final class AllMemory {
+  public static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
 
   private AllMemory() {}
 }

@@ -1,5 +1,7 @@
 package dev.millrace.tensor.math;
 
+import dev.millrace.base.config.ComputeSettings;
+import dev.millrace.base.config.Config;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -25,7 +27,6 @@ public final class Parallel {
     void run(long from, long to);
   }
 
-  private static final int MACHINE = Runtime.getRuntime().availableProcessors();
   private static final int SLOTS = 8;
   private static final AtomicReferenceArray<Job> OFFERED = new AtomicReferenceArray<>(SLOTS);
 
@@ -40,7 +41,7 @@ public final class Parallel {
   /** Brief loops so far, about: threads may count at once. */
   private static int briefLoops;
 
-  private static volatile int threads = Integer.getInteger("millrace.threads", MACHINE);
+  private static volatile int threads = Config.ofProcess().get(ComputeSettings.THREADS);
   private static volatile Thread[] helpers = new Thread[0];
 
   private Parallel() {}

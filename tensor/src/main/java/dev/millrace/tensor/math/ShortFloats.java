@@ -6,14 +6,14 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /** Turns arrays of half or bfloat16 into floats and back, rounding to nearest. */
-final class ShortFloats {
+public final class ShortFloats {
   private static final ValueLayout.OfShort I16 = ValueLayout.JAVA_SHORT_UNALIGNED;
   private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
   private static final long GRAIN = 1 << 14;
 
   private ShortFloats() {}
 
-  static void widen(DType type, MemorySegment from, MemorySegment to, long n) {
+  public static void widen(DType type, MemorySegment from, MemorySegment to, long n) {
     if (type == DType.HALF) {
       Parallel.run(
           n,
@@ -35,7 +35,7 @@ final class ShortFloats {
     }
   }
 
-  static void narrow(DType type, MemorySegment from, MemorySegment to, long n) {
+  public static void narrow(DType type, MemorySegment from, MemorySegment to, long n) {
     if (type == DType.HALF) {
       Parallel.run(
           n,

@@ -12,11 +12,11 @@ import java.lang.invoke.MethodType;
  * {@link #constants}; the compiler then treats every copy as if it had been written out by hand.
  * The copy has its own type profile, too, so what one copy meets does not slow down another.
  */
-final class Specialized {
+public final class Specialized {
   private Specialized() {}
 
   /** For the static initialiser of a template: what {@link #copy} was given. */
-  static <T> T constants(Lookup template, Class<T> type) {
+  public static <T> T constants(Lookup template, Class<T> type) {
     try {
       return MethodHandles.classData(template, "_", type);
     } catch (IllegalAccessException e) {
@@ -27,12 +27,14 @@ final class Specialized {
   /**
    * An instance of a copy of {@code template}, which must have a constructor without arguments. The
    * template itself must never be initialised, so it has no static method for others.
+   *
+   * @param caller the lookup of a class in the template's package, where the copy is defined
    */
-  static <T> T copy(Class<T> type, Class<? extends T> template, Object constants) {
+  public static <T> T copy(
+      Lookup caller, Class<T> type, Class<? extends T> template, Object constants) {
     String file = template.getName().substring(template.getPackageName().length() + 1) + ".class";
     try (InputStream in = template.getResourceAsStream(file)) {
-      Lookup made =
-          MethodHandles.lookup().defineHiddenClassWithClassData(in.readAllBytes(), constants, true);
+      Lookup made = caller.defineHiddenClassWithClassData(in.readAllBytes(), constants, true);
       Object instance =
           made.findConstructor(made.lookupClass(), MethodType.methodType(void.class)).invoke();
       return type.cast(instance);

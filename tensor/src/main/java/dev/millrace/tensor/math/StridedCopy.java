@@ -1,5 +1,6 @@
 package dev.millrace.tensor.math;
 
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -103,7 +104,7 @@ public final class StridedCopy {
       long b = from.dtype().bytes();
       MemorySegment.copy(from.data(), fromStart * b, to.data(), toStart * b, count * b);
     } else {
-      Tensor.copyObjects(from.objects(), fromStart, 1, to.objects(), toStart, 1, count);
+      Refs.copyObjects(from.objects(), fromStart, 1, to.objects(), toStart, 1, count);
     }
   }
 
@@ -270,7 +271,7 @@ public final class StridedCopy {
   }
 
   private void objects(long n, long s, long ss, long d, long ds) {
-    Tensor.copyObjects(from.objects(), s, ss, to.objects(), d, ds, n);
+    Refs.copyObjects(from.objects(), s, ss, to.objects(), d, ds, n);
   }
 
   private static void bytes(

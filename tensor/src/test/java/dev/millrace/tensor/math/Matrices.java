@@ -6,11 +6,11 @@ import dev.millrace.tensor.Tensor;
 import java.util.random.RandomGenerator;
 
 /** Random contents for tests. */
-final class Matrices {
+public final class Matrices {
   private Matrices() {}
 
   /** A tensor of numbers between -1 and 1, or of small integers where the type has no fractions. */
-  static Tensor random(DType type, RandomGenerator random, long... shape) {
+  public static Tensor random(DType type, RandomGenerator random, long... shape) {
     Tensor t = Tensor.allocate(type, Shape.of(shape));
     for (long i = 0; i < t.elements(); i++) {
       if (type.isFloating()) {

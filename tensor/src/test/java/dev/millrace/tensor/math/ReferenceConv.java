@@ -1,9 +1,11 @@
 package dev.millrace.tensor.math;
 
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.conv.Conv2D;
+import dev.millrace.tensor.math.conv.ConvResult;
 
 /** What a convolution and its gradients are: every product of an input and a filter, one by one. */
-final class ReferenceConv {
+public final class ReferenceConv {
   private final Conv2D c;
   private final double[] input;
   private final double[] filter;
@@ -17,7 +19,8 @@ final class ReferenceConv {
   }
 
   /** The array that {@code result} names, from the other two. */
-  static double[] of(Conv2D c, ConvResult result, Tensor input, Tensor filter, Tensor output) {
+  public static double[] of(
+      Conv2D c, ConvResult result, Tensor input, Tensor filter, Tensor output) {
     boolean toInput = result == ConvResult.INPUT;
     boolean toFilter = result == ConvResult.FILTER;
     boolean toOutput = result == ConvResult.OUTPUT;

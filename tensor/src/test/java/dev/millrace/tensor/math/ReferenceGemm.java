@@ -1,12 +1,13 @@
 package dev.millrace.tensor.math;
 
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.gemm.Gemm;
 
 /** What a matrix product is: the definition, element by element, summed in the widest type. */
-final class ReferenceGemm {
+public final class ReferenceGemm {
   private ReferenceGemm() {}
 
-  static void multiply(Gemm g, Tensor a, Tensor b, Tensor c, boolean add) {
+  public static void multiply(Gemm g, Tensor a, Tensor b, Tensor c, boolean add) {
     boolean floating = g.type().isFloating();
     double[] x = floating ? a.toDoubles() : null;
     double[] y = floating ? b.toDoubles() : null;

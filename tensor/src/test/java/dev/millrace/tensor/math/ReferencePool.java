@@ -1,9 +1,10 @@
 package dev.millrace.tensor.math;
 
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.conv.ImagePool;
 
 /** What pooling is, one window and one channel after the other. */
-final class ReferencePool {
+public final class ReferencePool {
   private final ImagePool p;
   private final double[] input;
   private final double[] output;
@@ -18,13 +19,13 @@ final class ReferencePool {
     this.dInput = new double[input.length];
   }
 
-  static double[] forward(ImagePool p, boolean max, Tensor input, int outputs) {
+  public static double[] forward(ImagePool p, boolean max, Tensor input, int outputs) {
     double[] output = new double[outputs];
     new ReferencePool(p, input.toDoubles(), output, max).run(true);
     return output;
   }
 
-  static double[] gradient(ImagePool p, boolean max, Tensor input, Tensor dOutput) {
+  public static double[] gradient(ImagePool p, boolean max, Tensor input, Tensor dOutput) {
     ReferencePool r = new ReferencePool(p, input.toDoubles(), dOutput.toDoubles(), max);
     r.run(false);
     return r.dInput;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.elementwise.TensorFill;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -33,7 +34,7 @@ class RowsTest {
         rows.setLong(i, i);
       }
       Tensor sum = Tensor.allocate(type, Shape.of(3, 2));
-      Fill.zero(sum);
+      TensorFill.zero(sum);
       Rows.add(sum, Tensor.vector(2, 0, 2, -1), rows, 2);
       assertArrayEquals(new double[] {2, 3, 0, 0, 4, 6}, sum.toDoubles(), type.label());
     }
@@ -57,7 +58,7 @@ class RowsTest {
       }
     }
     Tensor sum = Tensor.allocate(DType.FLOAT, Shape.of(100, length));
-    Fill.zero(sum);
+    TensorFill.zero(sum);
     Rows.add(sum, indices, rows, length);
     assertArrayEquals(expected, sum.toDoubles());
   }

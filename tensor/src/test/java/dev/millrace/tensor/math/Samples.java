@@ -9,9 +9,9 @@ import java.util.Random;
 import java.util.function.Supplier;
 
 /** Tensors to try loops on, and what it means for their results to be close enough. */
-final class Samples {
+public final class Samples {
   /** Lengths around the number of lanes of a vector. */
-  static final int[] LENGTHS = {0, 1, 2, 7, 8, 9, 15, 16, 17, 33, 100};
+  public static final int[] LENGTHS = {0, 1, 2, 7, 8, 9, 15, 16, 17, 33, 100};
 
   private static final double[] SPECIAL = {
     Double.NaN,
@@ -32,12 +32,12 @@ final class Samples {
 
   private final Random random;
 
-  Samples(long seed) {
+  public Samples(long seed) {
     random = new Random(seed);
   }
 
   /** Elements of moderate size, with every special value among them if there is room. */
-  Tensor of(DType type, Shape shape) {
+  public Tensor of(DType type, Shape shape) {
     Tensor t = Tensor.allocate(type, shape);
     for (long i = 0; i < t.elements(); i++) {
       if (type == DType.BOOL) {
@@ -52,7 +52,7 @@ final class Samples {
   }
 
   /** Elements of moderate size without NaN and infinities. */
-  Tensor finite(DType type, Shape shape) {
+  public Tensor finite(DType type, Shape shape) {
     Tensor t = Tensor.allocate(type, shape);
     for (long i = 0; i < t.elements(); i++) {
       if (type.isFloating()) {
@@ -64,7 +64,7 @@ final class Samples {
     return t;
   }
 
-  int below(int bound) {
+  public int below(int bound) {
     return random.nextInt(bound);
   }
 
@@ -76,7 +76,7 @@ final class Samples {
    * Fails unless {@code actual} is {@code expected}, rounded to this type, but for so many units in
    * the last place of a number of size {@code scale}.
    */
-  static void assertUlps(
+  public static void assertUlps(
       DType type,
       double expected,
       double actual,

@@ -3,7 +3,7 @@ package dev.millrace.train.checkpoint;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.proto.CheckpointState;
-import dev.millrace.storage.CheckpointStateFile;
+import dev.millrace.storage.checkpoint.CheckpointStateFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;

@@ -8,9 +8,9 @@ import dev.millrace.proto.MetaGraphDef;
 import dev.millrace.proto.SaveSliceInfoDef;
 import dev.millrace.proto.SaverDef;
 import dev.millrace.proto.VariableDef;
-import dev.millrace.storage.ShapeAndSlice;
-import dev.millrace.storage.TensorSlice;
-import dev.millrace.train.GraphKeys;
+import dev.millrace.storage.checkpoint.ShapeAndSlice;
+import dev.millrace.storage.checkpoint.TensorSlice;
+import dev.millrace.train.graph.GraphKeys;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
 import dev.millrace.wire.GraphCodec;
@@ -37,7 +37,7 @@ public final class MetaGraph {
     return encode(graph, saver, null);
   }
 
-  /** Likewise, of the variables only {@code some}; null for all. */
+  /** Encodes the graph with its saver, and of its variables only {@code some}; null for all. */
   static MetaGraphDef.Builder encode(Graph graph, SaverDef saver, List<GraphVariable> some) {
     MetaGraphDef.Builder meta =
         MetaGraphDef.newBuilder().setGraphDef(encode(graph)).setSaverDef(saver);

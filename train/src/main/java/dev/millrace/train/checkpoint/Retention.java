@@ -3,7 +3,7 @@ package dev.millrace.train.checkpoint;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.proto.CheckpointState;
-import dev.millrace.storage.CheckpointStateFile;
+import dev.millrace.storage.checkpoint.CheckpointStateFile;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,9 +1,9 @@
 package dev.millrace.train.checkpoint;
 
-import dev.millrace.graph.DeviceSpec;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Identity;
 import dev.millrace.ops.array.Pack;
@@ -13,7 +13,7 @@ import dev.millrace.ops.io.ShardedNames;
 import dev.millrace.ops.io.StringJoin;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.Group;
+import dev.millrace.train.graph.GroupNodes;
 import dev.millrace.train.variable.GraphVariable;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -45,7 +45,7 @@ record SaveNodes(Output prefix, Output saved, Node restore, Map<Entry, Node> res
     for (List<Entry> shard : byDevice(entries).values()) {
       restore(scope, prefix, shard, assigns);
     }
-    Node all = Group.of(scope, "restore_all", List.copyOf(assigns.values()));
+    Node all = GroupNodes.of(scope, "restore_all", List.copyOf(assigns.values()));
     return new SaveNodes(prefix, saved, all, assigns);
   }
 

@@ -2,6 +2,7 @@ package dev.millrace.train.checkpoint;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -15,7 +16,7 @@ import dev.millrace.proto.TensorInfo;
 import dev.millrace.proto.TensorShapeProto;
 import dev.millrace.runtime.Session;
 import dev.millrace.storage.AtomicFile;
-import dev.millrace.train.GraphKeys;
+import dev.millrace.train.graph.GraphKeys;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
 import java.io.IOException;
@@ -51,7 +52,7 @@ public final class SavedModel {
   public static void export(Session session, Graph graph, Path folder, Signature signature) {
     Path target = folder.toAbsolutePath().normalize();
     Path temporary =
-        CheckpointFolder.withSuffix(target, ".tempstate" + Long.toHexString(System.nanoTime()));
+        CheckpointFolder.withSuffix(target, ".tempstate" + Long.toHexString(Timers.system().now()));
     prepare(target, temporary);
     try {
       write(session, graph, temporary, signature);

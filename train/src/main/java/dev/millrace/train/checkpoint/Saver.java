@@ -2,13 +2,14 @@ package dev.millrace.train.checkpoint;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
 import dev.millrace.proto.SaverDef;
 import dev.millrace.runtime.Session;
 import dev.millrace.storage.AtomicFile;
-import dev.millrace.storage.BundleReader;
+import dev.millrace.storage.checkpoint.BundleReader;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.variable.GraphVariable;
@@ -101,13 +102,13 @@ public final class Saver {
   }
 
   /**
-   * Likewise, with a last look at the model once it is on disk: if {@code check} throws, the
-   * checkpoint is removed, and those before stay as they are.
+   * Saves the model, then calls {@code check}. If that throws, removes the checkpoint and keeps the
+   * earlier ones.
    */
   public Path save(Session session, Path prefix, Long step, Consumer<Session> check) {
     Path base = prefix.toAbsolutePath().normalize();
     Path target = step == null ? base : CheckpointFolder.withSuffix(base, "-" + step);
-    double now = System.currentTimeMillis() / 1e3;
+    double now = Timers.system().wallTime().toEpochMilli() / 1e3;
     checkWritable(base.getParent());
     retention.recover(base.getParent(), now);
     runSave(session, target);

@@ -1,7 +1,7 @@
 package dev.millrace.train.data;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.storage.RecordReader;
+import dev.millrace.storage.record.RecordReader;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

@@ -59,7 +59,7 @@ public record ExampleFeature(String name, DType dtype, Shape shape, Tensor missi
             "An Example has no feature '%s'; it has %s.",
             name, example.getFeatures().getFeatureMap().keySet());
       }
-      return missing.retain();
+      return missing.reshaped(shape);
     }
     Object[] values =
         switch (f.getKindCase()) {

@@ -1,6 +1,6 @@
 package dev.millrace.train.data;
 
-import dev.millrace.storage.RecordReader;
+import dev.millrace.storage.record.RecordReader;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

@@ -2,18 +2,14 @@ package dev.millrace.train.hook;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.proto.Event;
 import dev.millrace.proto.SessionLog;
 import dev.millrace.runtime.Session;
-import dev.millrace.storage.EventWriter;
+import dev.millrace.storage.record.EventWriter;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.checkpoint.Saver;
-import dev.millrace.train.session.Coordinator;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
 import dev.millrace.train.variable.GraphVariable;
 import java.nio.file.Path;
 import java.util.function.Consumer;
@@ -41,9 +37,10 @@ public final class CheckpointSaverHook implements SessionRunHook {
   private final Schedule schedule;
   private final EventWriter events;
   private final Consumer<Session> check;
+  private Timers timers = Timers.system();
   private long saved = -1;
 
-  /** When the last save ended, by {@link System#nanoTime}. */
+  /** When the last save ended, by {@link Timers#now}. */
   private long savedNanos;
 
   /** Saves that have failed since then. */
@@ -55,7 +52,10 @@ public final class CheckpointSaverHook implements SessionRunHook {
     this(globalStep, saver, prefix, schedule, events, s -> {});
   }
 
-  /** Likewise; what {@code check} then throws undoes the save and ends training. */
+  /**
+   * A hook that saves on {@code schedule} and then calls {@code check}. If that throws, the save is
+   * undone and training ends.
+   */
   public CheckpointSaverHook(
       GraphVariable globalStep,
       Saver saver,
@@ -73,11 +73,12 @@ public final class CheckpointSaverHook implements SessionRunHook {
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
+    timers = coordinator.platform().timers();
     long now = GlobalStep.now(session, step);
     if (CheckpointFolder.isComplete(prefix.resolveSibling(prefix.getFileName() + "-" + now))) {
       // Restored from there.
       saved = now;
-      savedNanos = System.nanoTime();
+      savedNanos = timers.now();
       schedule.acted(now);
     } else {
       save(session);
@@ -113,7 +114,7 @@ public final class CheckpointSaverHook implements SessionRunHook {
           failures,
           TOLERATED_FAILURES + 1,
           saved,
-          (System.nanoTime() - savedNanos) / 1_000_000_000,
+          (timers.now() - savedNanos) / 1_000_000_000,
           e.getMessage());
     }
   }
@@ -128,13 +129,13 @@ public final class CheckpointSaverHook implements SessionRunHook {
     if (now == saved) {
       return;
     }
-    long start = System.nanoTime();
+    long start = timers.now();
     Path checkpoint = saver.save(session, prefix, now, check);
     saved = now;
-    savedNanos = System.nanoTime();
+    savedNanos = timers.now();
     failures = 0;
     schedule.acted(now);
-    LOG.info("Saved {} in {} ms.", checkpoint, (System.nanoTime() - start) / 1_000_000);
+    LOG.info("Saved {} in {} ms.", checkpoint, (timers.now() - start) / 1_000_000);
     if (events != null) {
       events.add(
           Event.newBuilder()

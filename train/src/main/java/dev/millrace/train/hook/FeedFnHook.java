@@ -2,10 +2,6 @@ package dev.millrace.train.hook;
 
 import dev.millrace.graph.Output;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
 import java.util.Map;
 import java.util.function.Supplier;
 

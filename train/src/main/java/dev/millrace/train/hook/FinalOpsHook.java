@@ -3,7 +3,6 @@ package dev.millrace.train.hook;
 import dev.millrace.graph.Output;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.session.SessionRunHook;
 import java.util.List;
 import java.util.Map;
 

@@ -2,13 +2,11 @@ package dev.millrace.train.hook;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.runtime.Session;
 import dev.millrace.train.GlobalStep;
-import dev.millrace.train.session.Coordinator;
-import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.variable.GraphVariable;
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,7 +33,8 @@ public final class GlobalStepWaiterHook implements SessionRunHook {
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
-    long start = System.nanoTime();
+    Timers timers = coordinator.platform().timers();
+    long start = timers.now();
     long reported = start;
     while (!begun) {
       long now = GlobalStep.now(session, step);
@@ -43,7 +42,7 @@ public final class GlobalStepWaiterHook implements SessionRunHook {
       if (begun) {
         return;
       }
-      long waited = System.nanoTime() - start;
+      long waited = timers.now() - start;
       if (waited > limit.toNanos()) {
         throw new MillraceException(
             Code.DEADLINE_EXCEEDED,
@@ -52,15 +51,15 @@ public final class GlobalStepWaiterHook implements SessionRunHook {
                     + " running?",
                 first, now, limit.toSeconds()));
       }
-      if (System.nanoTime() - reported > REPORT_NANOS) {
-        reported = System.nanoTime();
+      if (timers.now() - reported > REPORT_NANOS) {
+        reported = timers.now();
         LOG.info("Waiting for step {} to begin; the others are at {}.", first, now);
       }
       if (Thread.currentThread().isInterrupted()) {
         throw new MillraceException(
             Code.CANCELLED, "Interrupted while waiting for step " + first + " to begin.");
       }
-      LockSupport.parkNanos(PAUSE_NANOS);
+      timers.park(this, PAUSE_NANOS);
     }
   }
 }

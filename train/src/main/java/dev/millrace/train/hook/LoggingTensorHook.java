@@ -1,10 +1,6 @@
 package dev.millrace.train.hook;
 
 import dev.millrace.graph.Output;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
 import java.util.List;
 import java.util.SequencedMap;
 import java.util.function.Consumer;
@@ -27,7 +23,7 @@ public final class LoggingTensorHook implements SessionRunHook {
     this(values, schedule, LOG::info);
   }
 
-  /** Likewise, to {@code out}. */
+  /** Passes the values to {@code out} on {@code schedule}. */
   public LoggingTensorHook(
       SequencedMap<String, Output> values, Schedule schedule, Consumer<String> out) {
     this.values = values;

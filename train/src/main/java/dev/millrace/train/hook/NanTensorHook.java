@@ -2,10 +2,6 @@ package dev.millrace.train.hook;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

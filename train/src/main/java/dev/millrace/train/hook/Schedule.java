@@ -1,6 +1,7 @@
 package dev.millrace.train.hook;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import java.time.Duration;
 
 /**
@@ -8,13 +9,15 @@ import java.time.Duration;
  * asked about is always one.
  */
 public final class Schedule {
+  private final Timers timers;
   private final long steps;
   private final long nanos;
   private boolean started;
   private long lastStep;
   private long lastNanos;
 
-  private Schedule(long steps, long nanos) {
+  private Schedule(long steps, long nanos, Timers timers) {
+    this.timers = timers;
     this.steps = steps;
     this.nanos = nanos;
   }
@@ -24,32 +27,37 @@ public final class Schedule {
     if (n < 1) {
       throw MillraceException.invalid("A hook cannot act every %d steps; need at least 1.", n);
     }
-    return new Schedule(n, Long.MAX_VALUE);
+    return new Schedule(n, Long.MAX_VALUE, Timers.system());
   }
 
   /** Whenever {@code time} has passed. */
   public static Schedule every(Duration time) {
+    return every(time, Timers.system());
+  }
+
+  /** Whenever {@code time} has passed by this clock. */
+  public static Schedule every(Duration time, Timers timers) {
     if (time.isNegative() || time.isZero()) {
       throw MillraceException.invalid("A hook cannot act every %s; need a span of time.", time);
     }
-    return new Schedule(Long.MAX_VALUE, time.toNanos());
+    return new Schedule(Long.MAX_VALUE, time.toNanos(), timers);
   }
 
   /** At the first step only. */
   public static Schedule never() {
-    return new Schedule(Long.MAX_VALUE, Long.MAX_VALUE);
+    return new Schedule(Long.MAX_VALUE, Long.MAX_VALUE, Timers.system());
   }
 
   /** Whether it is time to act at {@code step}. */
   public boolean isDue(long step) {
-    return !started || step - lastStep >= steps || System.nanoTime() - lastNanos >= nanos;
+    return !started || step - lastStep >= steps || timers.now() - lastNanos >= nanos;
   }
 
   /** The hook has acted at {@code step}. */
   public void acted(long step) {
     started = true;
     lastStep = step;
-    lastNanos = System.nanoTime();
+    lastNanos = timers.now();
   }
 
   /** The last step acted at. */
@@ -59,7 +67,7 @@ public final class Schedule {
 
   /** Seconds since it acted. */
   double secondsSince() {
-    return (System.nanoTime() - lastNanos) / 1e9;
+    return (timers.now() - lastNanos) / 1e9;
   }
 
   /** Whether it has acted at all. */

@@ -2,11 +2,6 @@ package dev.millrace.train.hook;
 
 import dev.millrace.runtime.Session;
 import dev.millrace.train.GlobalStep;
-import dev.millrace.train.session.Coordinator;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
 import dev.millrace.train.variable.GraphVariable;
 
 /** Ends training when the global step reaches a number, whichever task makes that step. */

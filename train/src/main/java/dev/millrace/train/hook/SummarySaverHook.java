@@ -5,11 +5,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.proto.Summary;
 import dev.millrace.runtime.Session;
-import dev.millrace.storage.EventWriter;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
+import dev.millrace.storage.record.EventWriter;
 import dev.millrace.train.variable.GraphVariable;
 import java.util.List;
 

@@ -1,10 +1,6 @@
 package dev.millrace.train.hook;
 
-import dev.millrace.storage.EventWriter;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
+import dev.millrace.storage.record.EventWriter;
 import dev.millrace.train.variable.GraphVariable;
 import java.util.List;
 

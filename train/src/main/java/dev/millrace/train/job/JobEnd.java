@@ -3,11 +3,13 @@ package dev.millrace.train.job;
 import dev.millrace.base.Backoff;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.OpRegistry;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.op.OpRegistry;
 import dev.millrace.ops.array.Placeholder;
 import dev.millrace.ops.queue.QueueAccess;
 import dev.millrace.runtime.RunOptions;
@@ -15,16 +17,15 @@ import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.session.Coordinator;
-import dev.millrace.train.session.SessionFactory;
-import dev.millrace.train.session.SessionRunHook;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionFactory;
+import dev.millrace.train.hook.SessionRunHook;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
@@ -52,7 +53,7 @@ public final class JobEnd {
   private static final Duration LAST_WORD = Duration.ofSeconds(10);
 
   /** As {@link #LAST_WORD}, but somebody waits for the process to end. */
-  private static final Duration GOODBYE = Duration.ofSeconds(2);
+  private static final Duration LEAVE_TIMEOUT = Duration.ofSeconds(2);
 
   private static final Duration GRACE = Duration.ofSeconds(10);
   private static final Duration FIRST_PAUSE = Duration.ofMillis(500);
@@ -140,7 +141,7 @@ public final class JobEnd {
     private final Output word;
     private final BooleanSupplier stopped;
     private final List<Node> say = new ArrayList<>();
-    private final Thread atExit = new Thread(this::leave, "millrace-goodbye");
+    private final Thread atExit = new Thread(this::leave, "millrace-leave");
 
     /** Where this task trains; null before and after. */
     private volatile Session training;
@@ -197,7 +198,7 @@ public final class JobEnd {
     private void leave() {
       Session session = training;
       if (session != null) {
-        say(session, task + LEFT, GOODBYE);
+        say(session, task + LEFT, LEAVE_TIMEOUT);
       }
     }
 
@@ -222,11 +223,11 @@ public final class JobEnd {
     return await(registry, sessions, index, workers, GRACE);
   }
 
-  /** Likewise of a job whose chief is worker 0. */
+  /** Waits for the end of a job whose chief is worker 0. */
   public static Outcome await(
       OpRegistry registry, SessionFactory sessions, int index, int workers, Duration grace) {
     List<String> tasks = IntStream.range(0, workers).mapToObj(i -> "worker/" + i).toList();
-    return await(registry, sessions, index, tasks, grace);
+    return await(registry, sessions, index, tasks, grace, Platform.system());
   }
 
   /**
@@ -235,17 +236,23 @@ public final class JobEnd {
    * @param sessions sessions on this task's own server
    * @param tasks who trains, the chief first
    * @param grace how long the others have once the chief is done
+   * @param platform by whose clock to wait
    */
   public static Outcome await(
-      OpRegistry registry, SessionFactory sessions, int index, List<String> tasks, Duration grace) {
+      OpRegistry registry,
+      SessionFactory sessions,
+      int index,
+      List<String> tasks,
+      Duration grace,
+      Platform platform) {
     Graph graph = new Graph(registry);
     Output queue = queue(Scope.of(graph), index);
     Scope there = Scope.of(graph).colocatedWith(queue.node());
     Output count = QueueAccess.size(there, queue);
     Output next = QueueAccess.dequeue(there, queue, List.of(DType.STRING)).output(0);
-    Roll roll = new Roll(tasks, grace);
+    Roll roll = new Roll(tasks, grace, platform.timers());
     roll.report();
-    Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+    Backoff backoff = new Backoff(platform, FIRST_PAUSE, LONGEST_PAUSE);
     while (true) {
       try (Session session = sessions.open(graph)) {
         return roll.call(session, count, next);
@@ -254,7 +261,7 @@ public final class JobEnd {
         if (e.code() != Code.ABORTED && e.code() != Code.UNAVAILABLE) {
           throw e;
         }
-        LOG.warn("Listening anew for the end of the job: {}", e.getMessage());
+        LOG.warn("Waiting for the end of the job again, after a failure: {}", e.getMessage());
         backoff.pause();
       }
     }
@@ -265,13 +272,15 @@ public final class JobEnd {
     private final List<String> tasks;
     private final Set<String> missing;
     private final Duration grace;
+    private final Timers timers;
     private long chiefDone;
     private Outcome outcome;
 
     /** When to say again that the job goes on: less and less often. */
     private Duration report = REPORT;
 
-    Roll(List<String> tasks, Duration grace) {
+    Roll(List<String> tasks, Duration grace, Timers timers) {
+      this.timers = timers;
       this.tasks = tasks;
       this.missing = new LinkedHashSet<>(tasks);
       this.grace = grace;
@@ -287,8 +296,7 @@ public final class JobEnd {
         if (word != null) {
           hear(word);
         }
-        if (isChiefDone()
-            && (missing.isEmpty() || System.nanoTime() - chiefDone > grace.toNanos())) {
+        if (isChiefDone() && (missing.isEmpty() || timers.now() - chiefDone > grace.toNanos())) {
           if (!missing.isEmpty()) {
             LOG.warn(
                 "The chief is done; {} did not say so within {} s.", missing, grace.toSeconds());
@@ -311,13 +319,13 @@ public final class JobEnd {
      */
     private String listen(Session session, Output count, Output next) {
       long patience = isChiefDone() ? left() : report.toNanos();
-      long end = System.nanoTime() + patience;
+      long end = timers.now() + patience;
       while (count(session, count) == 0) {
-        long left = end - System.nanoTime();
+        long left = end - timers.now();
         if (left <= 0) {
           return null;
         }
-        LockSupport.parkNanos(Math.min(LOOK_NANOS, left));
+        timers.park(this, Math.min(LOOK_NANOS, left));
       }
       try (Tensor word = session.fetch(next)) {
         return word.stringValue();
@@ -331,7 +339,7 @@ public final class JobEnd {
     }
 
     private long left() {
-      return grace.toNanos() - (System.nanoTime() - chiefDone);
+      return grace.toNanos() - (timers.now() - chiefDone);
     }
 
     private boolean isChiefDone() {
@@ -362,7 +370,7 @@ public final class JobEnd {
       }
       missing.remove(task);
       if (chief) {
-        chiefDone = System.nanoTime();
+        chiefDone = timers.now();
         outcome = Outcome.of(word);
       }
     }

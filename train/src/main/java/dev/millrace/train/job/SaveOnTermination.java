@@ -1,10 +1,10 @@
 package dev.millrace.train.job;
 
+import dev.millrace.base.Timers;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -76,7 +76,7 @@ public final class SaveOnTermination implements AutoCloseable {
     if (toldNanos != 0) {
       return;
     }
-    toldNanos = System.nanoTime() | 1;
+    toldNanos = Timers.system().now() | 1;
     List<SaveOnTermination> sessions = open();
     if (sessions.stream().noneMatch(s -> s.ready)) {
       LOG.info("Told to terminate (SIGTERM) before training began: there is nothing to save.");
@@ -84,8 +84,8 @@ public final class SaveOnTermination implements AutoCloseable {
     }
     LOG.info("Told to terminate (SIGTERM): training ends after this step, with a save.");
     sessions.forEach(s -> s.stop.run());
-    while (!open().isEmpty() && System.nanoTime() - toldNanos < GRACE.toNanos()) {
-      LockSupport.parkNanos(10_000_000L);
+    while (!open().isEmpty() && Timers.system().now() - toldNanos < GRACE.toNanos()) {
+      Timers.system().park(null, 10_000_000L);
     }
     if (!open().isEmpty()) {
       LOG.error(

@@ -1,12 +1,11 @@
 package dev.millrace.train.job;
 
 import dev.millrace.base.ProcessMemory;
-import dev.millrace.storage.EventWriter;
+import dev.millrace.base.Timers;
+import dev.millrace.storage.record.EventWriter;
 import dev.millrace.tensor.BufferPool;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -20,10 +19,9 @@ public final class ServerSummaries implements AutoCloseable {
   private static final float MIB = 1 << 20;
 
   private final EventWriter events;
-  private final long start = System.nanoTime();
-  private final ScheduledExecutorService timer =
-      Executors.newSingleThreadScheduledExecutor(
-          Thread.ofPlatform().name("millrace-summaries").daemon().factory());
+  private final Timers timers = Timers.system();
+  private final long start = timers.now();
+  private final Timers.Schedule timer = timers.schedule("millrace-summaries");
 
   /**
    * Writes now, whenever {@code every} has passed, and when closed.
@@ -34,22 +32,22 @@ public final class ServerSummaries implements AutoCloseable {
   public ServerSummaries(Path folder, String task, Duration every) {
     events = new EventWriter(folder.resolve(task.replace('/', '_')));
     write();
-    long millis = every.toMillis();
-    timer.scheduleAtFixedRate(this::write, millis, millis, TimeUnit.MILLISECONDS);
+    timer.every(every.toNanos(), this::write);
   }
 
   private void write() {
-    long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
+    long seconds = TimeUnit.NANOSECONDS.toSeconds(timers.now() - start);
     events.addScalar("memory/tensors_mib", BufferPool.shared().usedBytes() / MIB, seconds);
     events.addScalar("memory/resident_mib", ProcessMemory.residentBytes() / MIB, seconds);
   }
 
   @Override
   public void close() {
-    timer.submit(this::write);
-    timer.shutdown();
+    timer.close();
     try {
-      timer.awaitTermination(LEAVE.toMillis(), TimeUnit.MILLISECONDS);
+      if (timer.awaitIdle(LEAVE.toNanos())) {
+        write();
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

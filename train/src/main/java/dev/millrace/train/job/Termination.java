@@ -1,8 +1,8 @@
 package dev.millrace.train.job;
 
+import dev.millrace.base.Timers;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,7 +56,7 @@ public final class Termination {
 
   /** Whether a signal now is a second one after that at {@code toldNanos}; 0 if there was none. */
   static boolean isRepeated(long toldNanos) {
-    return toldNanos != 0 && System.nanoTime() - toldNanos > REPEATED.toNanos();
+    return toldNanos != 0 && Timers.system().now() - toldNanos > REPEATED.toNanos();
   }
 
   /** Ends the process without a save. */
@@ -79,13 +79,13 @@ public final class Termination {
     if (finished.getCount() == 0 || toldNanos != 0) {
       return;
     }
-    toldNanos = System.nanoTime() | 1;
+    toldNanos = Timers.system().now() | 1;
     requested = true;
     LOG.info("Told to terminate: asking the job to save and stop.");
     int code = TERMINATED;
     try {
       request.accept(this);
-      if (finished.await(grace.toNanos(), TimeUnit.NANOSECONDS)) {
+      if (Timers.system().await(finished, grace.toNanos())) {
         code = exitCode;
       } else {
         LOG.error("The job did not stop within {} s.", grace.toSeconds());

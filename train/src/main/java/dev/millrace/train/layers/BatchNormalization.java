@@ -11,7 +11,7 @@ import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.GraphKeys;
+import dev.millrace.train.graph.GraphKeys;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;

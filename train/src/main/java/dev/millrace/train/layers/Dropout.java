@@ -47,7 +47,10 @@ public final class Dropout {
     return Select.of(s, kept, scaled, Const.of(s, x.dtype(), 0));
   }
 
-  /** Likewise where {@code training}, a bool fed or computed, is true; else {@code x} itself. */
+  /**
+   * Adds dropout that is active if {@code training}, a bool, is true; otherwise the result is
+   * {@code x}.
+   */
   public static Output of(Scope scope, Output x, float rate, Output training) {
     return Conditional.of(
             scope,

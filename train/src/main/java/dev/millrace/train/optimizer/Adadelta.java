@@ -6,10 +6,10 @@ import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 
 /** Steps in proportion to how far recent steps went over how steep recent slopes were. */
-public final class Adadelta extends Optimizer {
-  private final Hyper rate;
-  private final Hyper rho;
-  private final Hyper epsilon;
+public final class Adadelta extends FusedOptimizer {
+  private final Hyperparameter rate;
+  private final Hyperparameter rho;
+  private final Hyperparameter epsilon;
 
   /** With TensorFlow's defaults. */
   public Adadelta(float learningRate) {
@@ -18,15 +18,21 @@ public final class Adadelta extends Optimizer {
 
   /** With another decay of the averages and another number that keeps divisors from zero. */
   public Adadelta(float learningRate, float rho, float epsilon) {
-    this(Hyper.of("lr", learningRate), Hyper.of("rho", rho), Hyper.of("epsilon", epsilon));
+    this(
+        Hyperparameter.of("lr", learningRate),
+        Hyperparameter.of("rho", rho),
+        Hyperparameter.of("epsilon", epsilon));
   }
 
   /** With a learning rate that the graph computes. */
   public Adadelta(Output learningRate, float rho, float epsilon) {
-    this(Hyper.of("lr", learningRate), Hyper.of("rho", rho), Hyper.of("epsilon", epsilon));
+    this(
+        Hyperparameter.of("lr", learningRate),
+        Hyperparameter.of("rho", rho),
+        Hyperparameter.of("epsilon", epsilon));
   }
 
-  private Adadelta(Hyper rate, Hyper rho, Hyper epsilon) {
+  private Adadelta(Hyperparameter rate, Hyperparameter rho, Hyperparameter epsilon) {
     super("Adadelta", rate, rho, epsilon);
     this.rate = rate;
     this.rho = rho;
@@ -34,18 +40,18 @@ public final class Adadelta extends Optimizer {
   }
 
   @Override
-  String rule() {
+  protected String rule() {
     return "Adadelta";
   }
 
   @Override
-  void createSlots(Scope scope, GraphVariable v) {
+  protected void createSlots(Scope scope, GraphVariable v) {
     createSlot(scope, v, "accum", Initializers.zeros());
     createSlot(scope, v, "accum_update", Initializers.zeros());
   }
 
   @Override
-  void describe(Update u) {
+  protected void describe(UpdateOp u) {
     u.slot("accum").slot("accum_update").hyper(rate).hyper(rho).hyper(epsilon).gradient();
   }
 }

@@ -53,7 +53,7 @@ public final class Clipping {
     return byGlobalNorm(scope, pairs, norm, globalNorm(scope, pairs));
   }
 
-  /** Likewise, with the {@link #globalNorm} worked out before. */
+  /** Scales gradients by their global norm, given a precomputed {@link #globalNorm}. */
   public static List<GradientAndVariable> byGlobalNorm(
       Scope scope, List<GradientAndVariable> pairs, float norm, Output globalNorm) {
     Scope s = scope.withSubScope("clip_by_global_norm");

@@ -9,7 +9,7 @@ import dev.millrace.train.variable.Initializer;
 import dev.millrace.train.variable.Initializers;
 
 /** Follow the regularized leader: keeps weights at zero that are not worth their L1 penalty. */
-public final class Ftrl extends Optimizer {
+public final class Ftrl extends FusedOptimizer {
   /**
    * The settings beside the learning rate, with TensorFlow's defaults.
    *
@@ -28,12 +28,12 @@ public final class Ftrl extends Optimizer {
   /** Below this a learning rate is not divided by. */
   private static final float SMALLEST_RATE = 1e-36f;
 
-  private final Hyper rate;
+  private final Hyperparameter rate;
   private final Settings settings;
-  private Hyper l1;
-  private Hyper l2;
-  private Hyper shrinkage;
-  private Hyper power;
+  private Hyperparameter l1;
+  private Hyperparameter l2;
+  private Hyperparameter shrinkage;
+  private Hyperparameter power;
 
   /** With TensorFlow's defaults. */
   public Ftrl(float learningRate) {
@@ -42,27 +42,27 @@ public final class Ftrl extends Optimizer {
 
   /** With settings of its own. */
   public Ftrl(float learningRate, Settings settings) {
-    this(Hyper.of("learning_rate", learningRate), settings);
+    this(Hyperparameter.of("learning_rate", learningRate), settings);
   }
 
   /** With a learning rate that the graph computes. */
   public Ftrl(Output learningRate, Settings settings) {
-    this(Hyper.of("learning_rate", learningRate), settings);
+    this(Hyperparameter.of("learning_rate", learningRate), settings);
   }
 
-  private Ftrl(Hyper rate, Settings settings) {
+  private Ftrl(Hyperparameter rate, Settings settings) {
     super("Ftrl", rate);
     this.rate = rate;
     this.settings = settings;
   }
 
   @Override
-  String rule() {
+  protected String rule() {
     return settings.l2Shrinkage > 0 ? "FtrlV2" : "Ftrl";
   }
 
   @Override
-  void createSlots(Scope scope, GraphVariable v) {
+  protected void createSlots(Scope scope, GraphVariable v) {
     createSlot(scope, v, "accum", scaledOnes(settings.initialAccumulator));
     createSlot(scope, v, "linear", Initializers.zeros());
   }
@@ -76,13 +76,15 @@ public final class Ftrl extends Optimizer {
   }
 
   @Override
-  void prepare(Scope s) {
+  protected void prepare(Scope s) {
     super.prepare(s);
-    l1 = prepared(s, Hyper.of("l1_regularization_strength", settings.l1));
-    l2 = Hyper.of("l2", l2WithBeta(s));
-    prepared(s, Hyper.of("beta", settings.beta));
-    shrinkage = prepared(s, Hyper.of("l2_shrinkage_regularization_strength", settings.l2Shrinkage));
-    power = prepared(s, Hyper.of("learning_rate_power", settings.power));
+    l1 = prepared(s, Hyperparameter.of("l1_regularization_strength", settings.l1));
+    l2 = Hyperparameter.of("l2", l2WithBeta(s));
+    prepared(s, Hyperparameter.of("beta", settings.beta));
+    shrinkage =
+        prepared(
+            s, Hyperparameter.of("l2_shrinkage_regularization_strength", settings.l2Shrinkage));
+    power = prepared(s, Hyperparameter.of("learning_rate_power", settings.power));
   }
 
   /** {@code l2 + beta / (2 * learning_rate)}. */
@@ -97,13 +99,13 @@ public final class Ftrl extends Optimizer {
     return Arithmetic.add(s.withName("add"), Const.of(s.withName("add/x"), settings.l2), added);
   }
 
-  private static Hyper prepared(Scope s, Hyper h) {
+  private static Hyperparameter prepared(Scope s, Hyperparameter h) {
     h.prepare(s);
     return h;
   }
 
   @Override
-  void describe(Update u) {
+  protected void describe(UpdateOp u) {
     u.slot("accum").slot("linear").gradient().hyper(rate).hyper(l1).hyper(l2);
     if (settings.l2Shrinkage > 0) {
       u.hyper(shrinkage);

@@ -9,37 +9,37 @@ import dev.millrace.ops.math.Unary;
 import dev.millrace.train.variable.GraphVariable;
 
 /** {@code v -= learning_rate * gradient}. */
-public final class GradientDescent extends Optimizer {
-  private final Hyper rate;
+public final class GradientDescent extends FusedOptimizer {
+  private final Hyperparameter rate;
 
   /** With a rate that stays. */
   public GradientDescent(float learningRate) {
-    this(Hyper.of("learning_rate", learningRate));
+    this(Hyperparameter.of("learning_rate", learningRate));
   }
 
   /** With a learning rate that the graph computes. */
   public GradientDescent(Output learningRate) {
-    this(Hyper.of("learning_rate", learningRate));
+    this(Hyperparameter.of("learning_rate", learningRate));
   }
 
-  private GradientDescent(Hyper rate) {
+  private GradientDescent(Hyperparameter rate) {
     super("GradientDescent", rate);
     this.rate = rate;
   }
 
   @Override
-  String rule() {
+  protected String rule() {
     return "GradientDescent";
   }
 
   @Override
-  void describe(Update u) {
+  protected void describe(UpdateOp u) {
     u.hyper(rate).gradient();
   }
 
   /** Repeated rows need not be added up first: subtracting one by one is the same. */
   @Override
-  Node updateRows(Scope scope, GraphVariable v, Grad.Rows rows) {
+  protected Node applyDuplicateRows(Scope scope, GraphVariable v, Grad.Rows rows) {
     Output step = rate.as(scope, v.dtype());
     Scope mul = scope.withName("mul");
     if (v.isResource()) {

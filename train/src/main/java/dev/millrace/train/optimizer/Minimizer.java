@@ -7,7 +7,11 @@ import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
 import java.util.List;
 
-/** Something that minimises a loss: an {@link Optimizer}, or one around which workers agree. */
+/**
+ * Minimises a loss: an {@link Optimizer}, or something around one that changes the gradients or
+ * makes several workers agree on them. Wrappers take a Minimizer and use only these methods, so
+ * they can be nested and written outside this project.
+ */
 public interface Minimizer {
   /** Adds the gradients of {@code loss} by each of {@code variables}. */
   List<GradientAndVariable> computeGradients(

@@ -9,31 +9,31 @@ import dev.millrace.train.variable.Initializers;
  * Descent that keeps part of its speed: {@code m = momentum * m + gradient; v -= learning_rate *
  * m}. Nesterov's form looks one step ahead.
  */
-public final class Momentum extends Optimizer {
-  private final Hyper rate;
-  private final Hyper momentum;
+public final class Momentum extends FusedOptimizer {
+  private final Hyperparameter rate;
+  private final Hyperparameter momentum;
   private final boolean nesterov;
 
   /** Plain momentum. */
   public Momentum(float learningRate, float momentum) {
-    this(Hyper.of("learning_rate", learningRate), momentum, false);
+    this(Hyperparameter.of("learning_rate", learningRate), momentum, false);
   }
 
   /** Plain or Nesterov's. */
   public Momentum(float learningRate, float momentum, boolean nesterov) {
-    this(Hyper.of("learning_rate", learningRate), momentum, nesterov);
+    this(Hyperparameter.of("learning_rate", learningRate), momentum, nesterov);
   }
 
   /** With a learning rate that the graph computes. */
   public Momentum(Output learningRate, float momentum, boolean nesterov) {
-    this(Hyper.of("learning_rate", learningRate), momentum, nesterov);
+    this(Hyperparameter.of("learning_rate", learningRate), momentum, nesterov);
   }
 
-  private Momentum(Hyper rate, float momentum, boolean nesterov) {
-    this(rate, Hyper.of("momentum", momentum), nesterov);
+  private Momentum(Hyperparameter rate, float momentum, boolean nesterov) {
+    this(rate, Hyperparameter.of("momentum", momentum), nesterov);
   }
 
-  private Momentum(Hyper rate, Hyper momentum, boolean nesterov) {
+  private Momentum(Hyperparameter rate, Hyperparameter momentum, boolean nesterov) {
     super("Momentum", rate, momentum);
     this.rate = rate;
     this.momentum = momentum;
@@ -41,17 +41,17 @@ public final class Momentum extends Optimizer {
   }
 
   @Override
-  String rule() {
+  protected String rule() {
     return "Momentum";
   }
 
   @Override
-  void createSlots(Scope scope, GraphVariable v) {
+  protected void createSlots(Scope scope, GraphVariable v) {
     createSlot(scope, v, "momentum", Initializers.zeros());
   }
 
   @Override
-  void describe(Update u) {
+  protected void describe(UpdateOp u) {
     u.slot("momentum").hyper(rate).gradient().hyper(momentum).attr("use_nesterov", nesterov);
   }
 }

@@ -8,8 +8,8 @@ import dev.millrace.ops.array.Const;
 import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.ops.math.Cast;
 import dev.millrace.tensor.DType;
-import dev.millrace.train.GraphKeys;
-import dev.millrace.train.Group;
+import dev.millrace.train.graph.GraphKeys;
+import dev.millrace.train.graph.GroupNodes;
 import dev.millrace.train.variable.GraphVariable;
 import java.util.ArrayList;
 import java.util.List;
@@ -61,7 +61,7 @@ public final class MovingAverage {
       Output change = Arithmetic.mul(s.withName("mul"), apart, share);
       updates.add(average.assignSub(s.asNode(), change));
     }
-    return Group.in(own, updates);
+    return GroupNodes.in(own, updates);
   }
 
   private Output decay(Scope s) {

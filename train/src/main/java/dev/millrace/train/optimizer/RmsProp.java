@@ -9,16 +9,16 @@ import dev.millrace.train.variable.Initializers;
  * Steps over a moving average of the size of gradients; the centred form takes their variance
  * instead of their square.
  */
-public final class RmsProp extends Optimizer {
+public final class RmsProp extends FusedOptimizer {
   /** The settings beside the learning rate, with TensorFlow's defaults. */
   public record Settings(float decay, float momentum, float epsilon, boolean centered) {
     public static final Settings DEFAULT = new Settings(.9f, 0, 1e-10f, false);
   }
 
-  private final Hyper rate;
-  private final Hyper decay;
-  private final Hyper momentum;
-  private final Hyper epsilon;
+  private final Hyperparameter rate;
+  private final Hyperparameter decay;
+  private final Hyperparameter momentum;
+  private final Hyperparameter epsilon;
   private final boolean centered;
 
   /** With TensorFlow's defaults. */
@@ -28,24 +28,29 @@ public final class RmsProp extends Optimizer {
 
   /** With settings of its own. */
   public RmsProp(float learningRate, Settings settings) {
-    this(Hyper.of("learning_rate", learningRate), settings);
+    this(Hyperparameter.of("learning_rate", learningRate), settings);
   }
 
   /** With a learning rate that the graph computes. */
   public RmsProp(Output learningRate, Settings settings) {
-    this(Hyper.of("learning_rate", learningRate), settings);
+    this(Hyperparameter.of("learning_rate", learningRate), settings);
   }
 
-  private RmsProp(Hyper rate, Settings s) {
+  private RmsProp(Hyperparameter rate, Settings s) {
     this(
         rate,
-        Hyper.of("decay", s.decay),
-        Hyper.of("momentum", s.momentum),
-        Hyper.of("epsilon", s.epsilon),
+        Hyperparameter.of("decay", s.decay),
+        Hyperparameter.of("momentum", s.momentum),
+        Hyperparameter.of("epsilon", s.epsilon),
         s.centered);
   }
 
-  private RmsProp(Hyper rate, Hyper decay, Hyper momentum, Hyper epsilon, boolean centered) {
+  private RmsProp(
+      Hyperparameter rate,
+      Hyperparameter decay,
+      Hyperparameter momentum,
+      Hyperparameter epsilon,
+      boolean centered) {
     super("RMSProp", rate, decay, momentum, epsilon);
     this.rate = rate;
     this.decay = decay;
@@ -55,12 +60,12 @@ public final class RmsProp extends Optimizer {
   }
 
   @Override
-  String rule() {
+  protected String rule() {
     return centered ? "CenteredRMSProp" : "RMSProp";
   }
 
   @Override
-  void createSlots(Scope scope, GraphVariable v) {
+  protected void createSlots(Scope scope, GraphVariable v) {
     createSlot(scope, v, "rms", Initializers.ones());
     if (centered) {
       createSlot(scope, v, "mg", Initializers.zeros());
@@ -69,7 +74,7 @@ public final class RmsProp extends Optimizer {
   }
 
   @Override
-  void describe(Update u) {
+  protected void describe(UpdateOp u) {
     if (centered) {
       u.slot("mg");
     }

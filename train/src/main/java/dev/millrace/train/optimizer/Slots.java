@@ -1,5 +1,6 @@
 package dev.millrace.train.optimizer;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Scope;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializer;
@@ -24,6 +25,17 @@ public final class Slots {
     return byKind.getOrDefault(kind, Map.of()).get(v);
   }
 
+  /** The slot of this kind that belongs to {@code v}; fails if it was never made. */
+  public GraphVariable get(String kind, GraphVariable v) {
+    GraphVariable slot = find(kind, v);
+    if (slot == null) {
+      throw MillraceException.failedPrecondition(
+          "Variable '%s' has no slot '%s'. Make it in createSlots; there are %s.",
+          v.name(), kind, byKind.keySet());
+    }
+    return slot;
+  }
+
   /** All slots, oldest first within each kind. */
   public List<GraphVariable> all() {
     List<GraphVariable> all = new ArrayList<>();
@@ -36,12 +48,15 @@ public final class Slots {
    * type, shape and place, called {@code v/name} or, if that is taken, that with a suffix. The
    * slots of the parts of a variable are parts of one slot.
    */
-  void create(Scope scope, GraphVariable v, String kind, String name, Initializer initial) {
-    if (find(kind, v) != null) {
-      return;
+  GraphVariable create(
+      Scope scope, GraphVariable v, String kind, String name, Initializer initial) {
+    GraphVariable old = find(kind, v);
+    if (old != null) {
+      return old;
     }
     GraphVariable slot = beside(scope, v).below(v, free(v, name), initial);
     byKind.computeIfAbsent(kind, k -> new LinkedHashMap<>()).put(v, slot);
+    return slot;
   }
 
   /** Where variables are made that are placed with {@code v}, are of its kind, and not trained. */

@@ -2,8 +2,11 @@ package dev.millrace.train.session;
 
 import dev.millrace.base.Backoff;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
 import dev.millrace.runtime.Session;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionRunHook;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,6 +32,7 @@ final class ChiefWatch implements SessionRunHook {
 
   private final String chief;
   private final Path folder;
+  private volatile Platform platform = Platform.system();
   private Backoff reports;
   private long nextReport;
 
@@ -40,6 +44,7 @@ final class ChiefWatch implements SessionRunHook {
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
+    platform = coordinator.platform();
     coordinator.start("millrace-chief-watch", () -> watch(session, coordinator));
   }
 
@@ -69,9 +74,9 @@ final class ChiefWatch implements SessionRunHook {
       }
       return;
     }
-    long now = System.nanoTime();
+    long now = platform.timers().now();
     if (reports == null) {
-      reports = new Backoff(FIRST_REPORT, LONGEST_REPORT);
+      reports = new Backoff(platform, FIRST_REPORT, LONGEST_REPORT);
     } else if (now - nextReport < 0) {
       return;
     }
@@ -99,7 +104,7 @@ final class ChiefWatch implements SessionRunHook {
       return " The last checkpoint, "
           + latest.getFileName()
           + ", was saved "
-          + Math.max(0, Duration.between(saved, Instant.now()).toSeconds())
+          + Math.max(0, Duration.between(saved, platform.timers().wallTime()).toSeconds())
           + " s ago.";
     } catch (IOException | RuntimeException e) {
       return " The age of the last checkpoint is unknown: " + e.getMessage() + ".";

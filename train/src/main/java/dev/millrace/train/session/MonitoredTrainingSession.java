@@ -3,6 +3,7 @@ package dev.millrace.train.session;
 import dev.millrace.base.Backoff;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -12,6 +13,12 @@ import dev.millrace.runtime.exec.StepTrace;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionFactory;
+import dev.millrace.train.hook.SessionRunArgs;
+import dev.millrace.train.hook.SessionRunContext;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SessionRunValues;
 import dev.millrace.train.job.SaveOnTermination;
 import dev.millrace.train.job.StopRequest;
 import dev.millrace.train.variable.GraphVariable;
@@ -106,10 +113,10 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       usual = UsualHooks.of(scope.graph(), settings, complete);
       usual.hooks().forEach(SessionRunHook::begin);
       Readiness global = new Readiness(scope.withoutColocation(), Variables.global(scope.graph()));
-      JobMark mark =
+      JobMarker mark =
           lock == null
               ? null
-              : new JobMark(scope, GlobalStep.find(scope.graph()).node(), lock.job());
+              : new JobMarker(scope, GlobalStep.find(scope.graph()).node(), lock.job());
       SessionStarter starter =
           new SessionStarter(
               scope.graph(),
@@ -123,7 +130,8 @@ public final class MonitoredTrainingSession implements AutoCloseable {
                   mark,
                   settings.maxWait(),
                   settings.recovers(),
-                  settings.hooks()));
+                  settings.hooks(),
+                  settings.platform()));
       List<QueueRunner> queues = QueueRunner.of(scope.graph());
       training = new MonitoredTrainingSession(settings, usual, mark, queues, starter, lock, global);
     } catch (RuntimeException e) {
@@ -161,7 +169,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
   private MonitoredTrainingSession(
       TrainingSettings settings,
       UsualHooks usual,
-      JobMark mark,
+      JobMarker mark,
       List<QueueRunner> queues,
       SessionStarter starter,
       ChiefLock lock,
@@ -181,7 +189,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     hooks.sort(Comparator.comparing(SessionRunHook::isLast));
     this.starter = starter;
     this.lock = lock;
-    this.watch = new StepWatch(hooks, settings.stepTimeout());
+    this.watch = new StepWatch(hooks, settings.stepTimeout(), settings.platform().timers());
     this.model = model;
     this.termination =
         settings.savesOnTermination() ? SaveOnTermination.of(this::requestStopOfAll) : null;
@@ -199,8 +207,9 @@ public final class MonitoredTrainingSession implements AutoCloseable {
 
   /** Makes a session; again, for as long as may be waited, if a task is lost while hooks begin. */
   private void create(boolean first) {
-    long end = System.nanoTime() + settings.maxWait().toNanos();
-    Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+    Timers timers = settings.platform().timers();
+    long end = timers.now() + settings.maxWait().toNanos();
+    Backoff backoff = new Backoff(settings.platform(), FIRST_PAUSE, LONGEST_PAUSE);
     boolean fresh = first;
     while (true) {
       if (lock != null) {
@@ -208,7 +217,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         CheckpointFolder.removeLeftOvers(settings.folder());
       }
       session = fresh ? starter.first() : starter.again();
-      coordinator = new Coordinator();
+      coordinator = new Coordinator(settings.platform());
       fresh = false;
       try {
         begin();
@@ -220,7 +229,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         if (!settings.recovers() && isLoss(e)) {
           throw unrecoverable(e);
         }
-        if (!SessionStarter.isPassing(e) || System.nanoTime() > end) {
+        if (!SessionStarter.isPassing(e) || timers.now() - end > 0) {
           throw e;
         }
         LOG.warn("A task was lost while training began; once more: {}", e.getMessage());
@@ -338,7 +347,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
             throw unrecoverable(cause);
           }
           if (retries == null) {
-            retries = new Retries(settings.maxWait());
+            retries = new Retries(settings.maxWait(), settings.platform());
           } else {
             retries.failed(cause);
           }
@@ -361,12 +370,12 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     }
   }
 
-  /** Likewise, for the effect of {@code targets} alone. */
+  /** Runs a step for the effect of {@code targets}. */
   public void run(Map<Output, Tensor> feeds, Node... targets) {
     run(feeds, List.of(), List.of(targets));
   }
 
-  /** Likewise, for one value. */
+  /** Runs a step and returns one value. */
   public Tensor fetch(Output output, Map<Output, Tensor> feeds) {
     return run(feeds, List.of(output), List.of()).getFirst();
   }
@@ -400,7 +409,10 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     if (coordinator.failure() != null) {
       throw coordinator.failure();
     }
-    RunOptions options = RunOptions.DEFAULT.withTimeout(settings.stepTimeout());
+    RunOptions options =
+        settings.stepTimeout() == null
+            ? RunOptions.DEFAULT.withoutTimeout()
+            : RunOptions.DEFAULT.withTimeout(settings.stepTimeout());
     SessionRunContext context = new SessionRunContext(session, fetches, targets, options);
     Map<Output, Tensor> allFeeds = new LinkedHashMap<>(feeds);
     SequencedSet<Output> extra = new LinkedHashSet<>();
@@ -416,7 +428,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     fetches.forEach(extra::remove);
     List<Output> allFetches = new ArrayList<>(fetches);
     allFetches.addAll(extra);
-    StepTrace trace = traced ? new StepTrace() : null;
+    StepTrace trace = traced ? new StepTrace(settings.platform().timers()) : null;
     List<Tensor> results =
         session.run(allFeeds, allFetches, List.copyOf(allTargets), options.withTrace(trace));
     List<Tensor> hooksOwn = results.subList(fetches.size(), results.size());
@@ -446,7 +458,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
   }
 
   private void recover(MillraceException cause) {
-    LOG.warn("The session is made anew, as a task was lost: {}", cause.getMessage());
+    LOG.warn("A task was lost; opening a new session: {}", cause.getMessage());
     closeSession();
     create(false);
   }
@@ -483,7 +495,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         LOG.warn("No task can be told of the failure: {}", e.getMessage());
         return;
       }
-      coordinator = new Coordinator();
+      coordinator = new Coordinator(settings.platform());
     }
     while (left.hasNext()) {
       try {

@@ -18,7 +18,7 @@ import java.util.function.Consumer;
  * a model that is none after it was saved was none when it was.
  */
 final class NanCheck implements Consumer<Session> {
-  private final VariableQuestion isNan;
+  private final VariableInspection isNan;
 
   /** Adds the nodes. */
   NanCheck(Graph graph) {
@@ -26,7 +26,7 @@ final class NanCheck implements Consumer<Session> {
         Variables.trainable(graph).stream().filter(v -> v.dtype().isFloating()).toList();
     // A sum of squares is NaN only if one of them is: there are no infinities of both signs.
     isNan =
-        new VariableQuestion(
+        new VariableInspection(
             Scope.of(graph).withSubScope("nan_check"),
             trained,
             (scope, v) -> Unary.of(scope, Unary.IS_NAN, L2Loss.of(scope, v.read())));

@@ -7,9 +7,13 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.queue.QueueAccess;
+import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
-import dev.millrace.train.GraphKeys;
+import dev.millrace.train.graph.GraphKeys;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionRunHook;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -67,7 +71,8 @@ public final class QueueRunner implements SessionRunHook {
   private void fill(Session session, Coordinator coordinator, Node enqueue, AtomicInteger running) {
     try {
       while (!coordinator.shouldStop()) {
-        session.run(enqueue);
+        // It waits for room as long as nobody takes an element out.
+        session.run(Map.of(), List.of(), List.of(enqueue), RunOptions.DEFAULT.withoutTimeout());
       }
     } catch (MillraceException e) {
       if (coordinator.shouldStop()) {

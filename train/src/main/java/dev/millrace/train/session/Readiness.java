@@ -8,12 +8,12 @@ import java.util.List;
 
 /** Nodes that say which variables have a value, asked on the tasks that hold them. */
 public final class Readiness {
-  private final VariableQuestion hasValue;
+  private final VariableInspection hasValue;
 
   /** Adds the nodes, one vector of answers per device. */
   public Readiness(Scope outer, List<GraphVariable> variables) {
     hasValue =
-        new VariableQuestion(
+        new VariableInspection(
             outer.withoutControlInputs().withSubScope("report_uninitialized_variables"),
             variables,
             (scope, v) ->

@@ -2,6 +2,8 @@ package dev.millrace.train.session;
 
 import dev.millrace.base.Backoff;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
 import java.time.Duration;
 
 /**
@@ -17,22 +19,25 @@ final class Retries {
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
 
   private final Duration limit;
-  private final Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+  private final Timers timers;
+  private final Backoff backoff;
   private long spentNanos;
   private long begun;
 
-  Retries(Duration limit) {
+  Retries(Duration limit, Platform platform) {
+    this.timers = platform.timers();
+    this.backoff = new Backoff(platform, FIRST_PAUSE, LONGEST_PAUSE);
     this.limit = limit;
   }
 
   /** Another attempt begins now. */
   void begin() {
-    begun = System.nanoTime();
+    begun = timers.now();
   }
 
   /** It has failed: returns after a pause if there may be one more. */
   void failed(MillraceException cause) {
-    long took = System.nanoTime() - begun;
+    long took = timers.now() - begun;
     if (took > SOON_NANOS) {
       spentNanos = 0;
       backoff.reset();
@@ -44,8 +49,8 @@ final class Retries {
           "The step loses tasks again and again, as soon as they are back. The last time: "
               + cause.getMessage());
     }
-    long paused = System.nanoTime();
+    long paused = timers.now();
     backoff.pause();
-    spentNanos += System.nanoTime() - paused;
+    spentNanos += timers.now() - paused;
   }
 }

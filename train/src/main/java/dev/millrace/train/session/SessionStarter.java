@@ -3,9 +3,13 @@ package dev.millrace.train.session;
 import dev.millrace.base.Backoff;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Graph;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
+import dev.millrace.train.hook.SessionFactory;
+import dev.millrace.train.hook.SessionRunHook;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -32,15 +36,17 @@ final class SessionStarter {
    * @param mark by which a chief knows its job again; null for a job without a folder
    * @param recovers whether a task that cannot be reached may come back
    * @param hooks told before the chief prepares the model
+   * @param platform by whose clock to wait
    */
   record Task(
       boolean chief,
       String chiefName,
       Path folder,
-      JobMark mark,
+      JobMarker mark,
       Duration maxWait,
       boolean recovers,
-      List<SessionRunHook> hooks) {}
+      List<SessionRunHook> hooks,
+      Platform platform) {}
 
   private final Graph graph;
   private final SessionFactory factory;
@@ -76,7 +82,7 @@ final class SessionStarter {
   }
 
   private Session start(boolean fresh) {
-    Wait wait = new Wait(task.maxWait);
+    Wait wait = new Wait(task.maxWait, task.platform);
     while (true) {
       Session session = null;
       MillraceException problem;
@@ -123,7 +129,9 @@ final class SessionStarter {
             : scaffold.saver().restoreLatest(session, task.folder);
     if (restored.isEmpty()) {
       if (!fresh) {
-        LOG.warn("Variables were lost and there is no checkpoint: training starts anew.");
+        LOG.warn(
+            "Variables were lost and there is no checkpoint: training restarts from the"
+                + " beginning.");
       }
       session.run(scaffold.initializer());
       if (scaffold.afterInitialize() != null) {
@@ -189,16 +197,21 @@ final class SessionStarter {
   /** Patience with a limit: longer and longer pauses, a word now and then, an end. */
   private static final class Wait {
     private final Duration limit;
-    private final long start = System.nanoTime();
-    private long reported = start;
-    private final Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+    private final Timers timers;
+    private final long start;
+    private long reported;
+    private final Backoff backoff;
 
-    Wait(Duration limit) {
+    Wait(Duration limit, Platform platform) {
       this.limit = limit;
+      this.timers = platform.timers();
+      this.start = timers.now();
+      this.reported = start;
+      this.backoff = new Backoff(platform, FIRST_PAUSE, LONGEST_PAUSE);
     }
 
     void pause(String what, MillraceException cause) {
-      long now = System.nanoTime();
+      long now = timers.now();
       if (now - start > limit.toNanos()) {
         throw new MillraceException(
             Code.DEADLINE_EXCEEDED,

@@ -1,12 +1,11 @@
 package dev.millrace.train.session;
 
+import dev.millrace.base.Timers;
+import dev.millrace.train.hook.SessionRunHook;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,7 +37,8 @@ final class StepWatch implements AutoCloseable {
 
   private final List<SessionRunHook> hooks;
   private final Duration stepTimeout;
-  private final ScheduledExecutorService timer;
+  private final Timers timers;
+  private final Timers.Schedule timer;
 
   /** When the step under way began; 0 between steps. */
   private volatile long begun;
@@ -53,18 +53,17 @@ final class StepWatch implements AutoCloseable {
   private long watched;
   private long nextReport;
 
-  StepWatch(List<SessionRunHook> hooks, Duration stepTimeout) {
+  StepWatch(List<SessionRunHook> hooks, Duration stepTimeout, Timers timers) {
+    this.timers = timers;
     this.hooks = hooks;
     this.stepTimeout = stepTimeout;
-    timer =
-        Executors.newSingleThreadScheduledExecutor(
-            Thread.ofPlatform().daemon().name("millrace-step-watch").factory());
-    timer.scheduleWithFixedDelay(this::checkStepSafely, 1, 1, TimeUnit.SECONDS);
+    timer = timers.schedule("millrace-step-watch");
+    timer.every(SECOND, this::checkStepSafely);
   }
 
   void begin() {
     silent = Map.of();
-    begun = System.nanoTime() | 1;
+    begun = timers.now() | 1;
   }
 
   void end() {
@@ -87,7 +86,7 @@ final class StepWatch implements AutoCloseable {
   private void checkStep() {
     long start = begun;
     Subject looked = subject;
-    if (start == 0 || System.nanoTime() - start < PROBE_AFTER_NANOS) {
+    if (start == 0 || timers.now() - start < PROBE_AFTER_NANOS) {
       return;
     }
     if (start != watched) {
@@ -107,7 +106,7 @@ final class StepWatch implements AutoCloseable {
   }
 
   private void report(long start, Map<String, String> before) {
-    long now = System.nanoTime();
+    long now = timers.now();
     boolean news = !before.keySet().containsAll(silent.keySet());
     if (!news && now - nextReport < 0) {
       return;
@@ -140,6 +139,6 @@ final class StepWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    timer.shutdownNow();
+    timer.close();
   }
 }

@@ -7,7 +7,9 @@ import dev.millrace.runtime.Session;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.hook.CheckpointSaverHook;
+import dev.millrace.train.hook.Coordinator;
 import dev.millrace.train.hook.Schedule;
+import dev.millrace.train.hook.SessionFactory;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
 import java.time.Duration;
@@ -77,7 +79,7 @@ public final class Supervisor {
    * thrown, whichever was first; running out of data ends training in peace.
    */
   public void managedSession(SessionFactory factory, Consumer<Session> body) {
-    Coordinator threads = new Coordinator();
+    Coordinator threads = new Coordinator(settings.platform());
     coordinator = threads;
     try (ChiefLock lock = isSaving() ? ChiefLock.take(settings.folder()) : null) {
       if (lock != null) {
@@ -96,7 +98,8 @@ public final class Supervisor {
                   null,
                   settings.maxWait(),
                   settings.recovers(),
-                  List.of()));
+                  List.of(),
+                  settings.platform()));
       try (Session session = starter.first()) {
         CheckpointSaverHook saver = lock == null ? null : saver();
         QueueRunner.of(scope.graph()).forEach(q -> q.afterCreateSession(session, threads));

@@ -1,6 +1,8 @@
 package dev.millrace.train.session;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
+import dev.millrace.train.hook.SessionRunHook;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -26,6 +28,7 @@ import java.util.stream.Stream;
  * @param savesOnTermination whether SIGTERM ends training with a save, see {@link
  *     #withSavesOnTermination}
  * @param hooks called around every step
+ * @param platform the threads and the clock of training
  */
 public record TrainingSettings(
     boolean chief,
@@ -41,7 +44,8 @@ public record TrainingSettings(
     Duration stopGrace,
     boolean recovers,
     boolean savesOnTermination,
-    List<SessionRunHook> hooks) {
+    List<SessionRunHook> hooks,
+    Platform platform) {
   /** The chief of a job without a folder. */
   public static final TrainingSettings DEFAULT =
       new TrainingSettings(
@@ -58,7 +62,8 @@ public record TrainingSettings(
           Duration.ofSeconds(30),
           true,
           true,
-          List.of());
+          List.of(),
+          Platform.system());
 
   public TrainingSettings {
     hooks = List.copyOf(hooks);
@@ -162,6 +167,11 @@ public record TrainingSettings(
     return with(d -> d.hooks = Stream.concat(Stream.of(hook), hooks.stream()).toList());
   }
 
+  /** Trains with the threads and by the clock of another platform, such as a simulated one. */
+  public TrainingSettings withPlatform(Platform other) {
+    return with(d -> d.platform = other);
+  }
+
   private TrainingSettings with(Consumer<Draft> change) {
     Draft draft = new Draft(this);
     change.accept(draft);
@@ -184,6 +194,7 @@ public record TrainingSettings(
     private final Duration stopGrace;
     private boolean recovers;
     private boolean savesOnTermination;
+    private Platform platform;
 
     Draft(TrainingSettings s) {
       chief = s.chief;
@@ -200,6 +211,7 @@ public record TrainingSettings(
       recovers = s.recovers;
       savesOnTermination = s.savesOnTermination;
       hooks = s.hooks;
+      platform = s.platform;
     }
 
     TrainingSettings settings() {
@@ -217,7 +229,8 @@ public record TrainingSettings(
           stopGrace,
           recovers,
           savesOnTermination,
-          hooks);
+          hooks,
+          platform);
     }
   }
 }

@@ -6,11 +6,13 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
 import dev.millrace.runtime.Session;
 import dev.millrace.storage.AtomicFile;
-import dev.millrace.storage.EventWriter;
+import dev.millrace.storage.record.EventWriter;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.hook.CheckpointSaverHook;
+import dev.millrace.train.hook.Coordinator;
 import dev.millrace.train.hook.NanTensorHook;
 import dev.millrace.train.hook.Schedule;
+import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.hook.StepCounterHook;
 import dev.millrace.train.hook.SummarySaverHook;
 import dev.millrace.train.hook.TaskSummaryHook;
@@ -93,7 +95,7 @@ final class UsualHooks implements AutoCloseable {
   private static Schedule saving(TrainingSettings settings) {
     Duration every = settings.saveEvery();
     return every != null
-        ? Schedule.every(every)
+        ? Schedule.every(every, settings.platform().timers())
         : settings.saveEverySteps() > 0
             ? Schedule.everySteps(settings.saveEverySteps())
             : Schedule.never();

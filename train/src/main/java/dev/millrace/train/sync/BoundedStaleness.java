@@ -12,7 +12,6 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.optimizer.GradientAndVariable;
 import dev.millrace.train.optimizer.Minimizer;
-import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;
@@ -31,14 +30,14 @@ public final class BoundedStaleness implements Minimizer {
   /** Where the clocks are listed: not with the variables that are saved. */
   static final String CLOCKS = "millrace_clocks";
 
-  private final Optimizer optimizer;
+  private final Minimizer optimizer;
   private final int workers;
   private final int worker;
   private final int bound;
   private ClockNodes nodes;
 
   /** For worker number {@code worker} of {@code workers}, at most {@code bound} steps ahead. */
-  public BoundedStaleness(Optimizer optimizer, int workers, int worker, int bound) {
+  public BoundedStaleness(Minimizer optimizer, int workers, int worker, int bound) {
     if (workers < 1 || worker < 0 || worker >= workers || bound < 0) {
       throw MillraceException.invalid(
           "Worker %d of %d cannot run %d steps ahead: workers are numbered from 0, and the bound is"

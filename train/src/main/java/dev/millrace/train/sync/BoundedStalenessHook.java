@@ -2,21 +2,21 @@ package dev.millrace.train.sync;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Scope;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.session.Coordinator;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionRunArgs;
+import dev.millrace.train.hook.SessionRunContext;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SessionRunValues;
 import dev.millrace.train.session.Readiness;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -44,6 +44,7 @@ public final class BoundedStalenessHook implements SessionRunHook {
   private final Duration patience;
   private final Staleness ahead = new Staleness();
   private Readiness readiness;
+  private Timers timers = Timers.system();
 
   /** The clocks as last read. Replaced, never modified: {@link #waitsFor} reads it too. */
   private volatile long[] clocks;
@@ -64,23 +65,24 @@ public final class BoundedStalenessHook implements SessionRunHook {
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
-    long start = System.nanoTime();
+    timers = coordinator.platform().timers();
+    long start = timers.now();
     long reported = start;
     while (!readiness.missing(session, RunOptions.DEFAULT).isEmpty()) {
       if (chief) {
         session.run(nodes.clocks().initializer());
-      } else if (System.nanoTime() - start > patience.toNanos()) {
+      } else if (timers.now() - start > patience.toNanos()) {
         throw new MillraceException(
             Code.UNAVAILABLE,
             "The chief has not set up the clocks of bounded staleness for "
                 + patience.toSeconds()
                 + " s.");
       } else {
-        if (System.nanoTime() - reported > REPORT_NANOS) {
-          reported = System.nanoTime();
+        if (timers.now() - reported > REPORT_NANOS) {
+          reported = timers.now();
           LOG.warn("Waiting for the chief to set up the clocks of bounded staleness.");
         }
-        LockSupport.parkNanos(LONGEST_PAUSE_NANOS);
+        timers.park(this, LONGEST_PAUSE_NANOS);
       }
     }
     join(session);
@@ -126,7 +128,7 @@ public final class BoundedStalenessHook implements SessionRunHook {
   private void await(Session session) {
     long pause = FIRST_PAUSE_NANOS;
     long seen = slowest();
-    long since = System.nanoTime();
+    long since = timers.now();
     while (true) {
       clocks = read(session);
       if (isCountedOut()) {
@@ -140,14 +142,14 @@ public final class BoundedStalenessHook implements SessionRunHook {
       }
       if (slowest != seen) {
         seen = slowest;
-        since = System.nanoTime();
-      } else if (System.nanoTime() - since > patience.toNanos()) {
+        since = timers.now();
+      } else if (timers.now() - since > patience.toNanos()) {
         giveUp(session, slowest);
       }
       if (Thread.currentThread().isInterrupted()) {
         throw new MillraceException(Code.CANCELLED, "Interrupted while waiting for " + waitsFor());
       }
-      LockSupport.parkNanos(pause);
+      timers.park(this, pause);
       pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
     }
   }

@@ -1,11 +1,11 @@
 package dev.millrace.train.sync;
 
 import dev.millrace.runtime.Session;
-import dev.millrace.train.session.Coordinator;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionRunArgs;
+import dev.millrace.train.hook.SessionRunContext;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SessionRunValues;
 import dev.millrace.train.variable.GraphVariable;
 import java.util.function.BiConsumer;
 import org.slf4j.Logger;

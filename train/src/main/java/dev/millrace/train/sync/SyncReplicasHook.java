@@ -2,21 +2,20 @@ package dev.millrace.train.sync;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.session.Coordinator;
-import dev.millrace.train.session.SessionRunArgs;
-import dev.millrace.train.session.SessionRunContext;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SessionRunValues;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionRunArgs;
+import dev.millrace.train.hook.SessionRunContext;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SessionRunValues;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,6 +38,7 @@ public final class SyncReplicasHook implements SessionRunHook {
   private final SyncNodes nodes;
   private final boolean chief;
   private final Replicas replicas;
+  private Timers timers = Timers.system();
   private final Staleness staleness = new Staleness();
   private volatile boolean leaving;
 
@@ -86,6 +86,7 @@ public final class SyncReplicasHook implements SessionRunHook {
 
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
+    timers = coordinator.platform().timers();
     staleness.show();
     if (chief) {
       lead(session, coordinator);
@@ -101,7 +102,7 @@ public final class SyncReplicasHook implements SessionRunHook {
     for (long known = read(session, nodes.left()); known < left; known++) {
       session.run(nodes.addLeft());
     }
-    generation = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
+    generation = coordinator.platform().random().nextLong(1, Long.MAX_VALUE);
     nodes.generation().declare(session, generation);
     session.run(nodes.startTokens());
     coordinator.start("sync_replicas", () -> applyAverages(session, coordinator));
@@ -112,13 +113,13 @@ public final class SyncReplicasHook implements SessionRunHook {
     if (!nodes.generation().isThere(session)) {
       return Generation.NONE;
     }
-    long start = System.nanoTime();
+    long start = timers.now();
     long reported = start;
     long declared = nodes.generation().declared(session);
     for (long pause = FIRST_PAUSE_NANOS;
         declared == Generation.NONE;
         pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS)) {
-      long now = System.nanoTime();
+      long now = timers.now();
       if (now - reported > REPORT_NANOS) {
         reported = now;
         LOG.warn(
@@ -133,7 +134,7 @@ public final class SyncReplicasHook implements SessionRunHook {
                 + LIMIT.toSeconds()
                 + " s: it is restoring it, or was lost while it did.");
       }
-      LockSupport.parkNanos(pause);
+      timers.park(this, pause);
       declared = nodes.generation().declared(session);
     }
     return declared;
@@ -149,7 +150,12 @@ public final class SyncReplicasHook implements SessionRunHook {
     while (!coordinator.shouldStop()) {
       try (Tensor t =
           session
-              .run(Map.of(), List.of(nodes.leftBySync()), List.of(nodes.sync()), RunOptions.DEFAULT)
+              .run(
+                  Map.of(),
+                  List.of(nodes.leftBySync()),
+                  List.of(nodes.sync()),
+                  // It waits for the gradients of other tasks, whose steps have limits.
+                  RunOptions.DEFAULT.withoutTimeout())
               .getFirst()) {
         left = Math.max(left, t.longValue());
       } catch (MillraceException e) {
@@ -194,7 +200,7 @@ public final class SyncReplicasHook implements SessionRunHook {
         }
         case OTHERS -> {
           giveBack(session, report.token());
-          LockSupport.parkNanos(pause);
+          timers.park(this, pause);
           pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
         }
         case DEAD -> LOG.debug("Passed over a token of step {}.", report.token());

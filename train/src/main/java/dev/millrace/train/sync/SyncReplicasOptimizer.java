@@ -13,12 +13,11 @@ import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.ops.math.Cast;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.GraphKeys;
-import dev.millrace.train.Group;
+import dev.millrace.train.graph.GraphKeys;
+import dev.millrace.train.graph.GroupNodes;
 import dev.millrace.train.optimizer.DistinctRows;
 import dev.millrace.train.optimizer.GradientAndVariable;
 import dev.millrace.train.optimizer.Minimizer;
-import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.VariableScope;
 import java.util.ArrayList;
@@ -46,12 +45,12 @@ import org.slf4j.LoggerFactory;
 public final class SyncReplicasOptimizer implements Minimizer {
   private static final Logger LOG = LoggerFactory.getLogger(SyncReplicasOptimizer.class);
 
-  private final Optimizer optimizer;
+  private final Minimizer optimizer;
   private final Replicas replicas;
   private SyncNodes nodes;
 
   /** Waits for all of {@code replicas} workers. */
-  public SyncReplicasOptimizer(Optimizer optimizer, int replicas) {
+  public SyncReplicasOptimizer(Minimizer optimizer, int replicas) {
     this(optimizer, replicas, replicas);
   }
 
@@ -59,7 +58,7 @@ public final class SyncReplicasOptimizer implements Minimizer {
    * Waits for the first {@code replicasToAggregate} gradients of {@code totalReplicas} workers,
    * which may be more, the others being spares, or fewer, each then contributing several times.
    */
-  public SyncReplicasOptimizer(Optimizer optimizer, int replicasToAggregate, int totalReplicas) {
+  public SyncReplicasOptimizer(Minimizer optimizer, int replicasToAggregate, int totalReplicas) {
     this.optimizer = optimizer;
     this.replicas = new Replicas(replicasToAggregate, totalReplicas);
     LOG.info(
@@ -72,11 +71,6 @@ public final class SyncReplicasOptimizer implements Minimizer {
   public List<GradientAndVariable> computeGradients(
       Scope scope, Output loss, List<GraphVariable> variables) {
     return optimizer.computeGradients(scope, loss, variables);
-  }
-
-  /** The state the optimizer keeps per variable. */
-  public Optimizer optimizer() {
-    return optimizer;
   }
 
   @Override
@@ -136,7 +130,7 @@ public final class SyncReplicasOptimizer implements Minimizer {
             localStep,
             generation,
             localInit,
-            Group.of(scope.reopened(own.prefix()), "flush", flushes(accumulators)),
+            GroupNodes.of(scope.reopened(own.prefix()), "flush", flushes(accumulators)),
             chiefInit(scope, own, ownOnStep, accumulators, arrived, localInit, globalStep),
             tokens.handOut(ownOnStep, globalStep.read(), startTokens(ownOnStep, left)),
             train,
@@ -234,7 +228,7 @@ public final class SyncReplicasOptimizer implements Minimizer {
     if (arrived != null) {
       all.add(arrived.take(ownOnStep).node());
     }
-    return Group.of(scope.reopened(own.prefix()), "group_deps", all);
+    return GroupNodes.of(scope.reopened(own.prefix()), "group_deps", all);
   }
 
   /** How many steps the others have made since this worker's token: above 0 it is too late. */

@@ -5,6 +5,7 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.NodeBuilder;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.ops.array.Gather;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 
@@ -79,6 +80,30 @@ public record GraphVariable(
 
   private Node change(Scope scope, String op, Output value) {
     return scope.node(isResource() ? op + "VariableOp" : op).input(handle).input(value).add();
+  }
+
+  /** Adds a node that reads the rows {@code indices}, and only those. */
+  public Output rows(Scope scope, Output indices) {
+    if (!isResource()) {
+      return Gather.of(scope, handle, indices);
+    }
+    return scope
+        .node("ResourceGather")
+        .input(handle)
+        .input(indices)
+        .attr("dtype", dtype)
+        .add()
+        .output();
+  }
+
+  /** Adds a node that sets row {@code indices[i]} to row {@code i} of {@code rows}. */
+  public Node scatterUpdate(Scope scope, Output indices, Output rows) {
+    return scope
+        .node(isResource() ? "ResourceScatterUpdate" : "ScatterUpdate")
+        .input(handle)
+        .input(indices)
+        .input(rows)
+        .add();
   }
 
   /** Adds a node that adds row {@code i} of {@code rows} to row {@code indices[i]}. */

@@ -5,7 +5,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Slice;
-import dev.millrace.storage.ShapeAndSlice;
+import dev.millrace.storage.checkpoint.ShapeAndSlice;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

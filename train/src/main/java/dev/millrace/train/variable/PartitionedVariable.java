@@ -5,7 +5,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.array.Concat;
 import dev.millrace.ops.array.Identity;
-import dev.millrace.storage.TensorSlice;
+import dev.millrace.storage.checkpoint.TensorSlice;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import java.util.ArrayList;

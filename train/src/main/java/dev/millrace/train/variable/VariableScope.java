@@ -9,11 +9,11 @@ import dev.millrace.ops.array.Const;
 import dev.millrace.ops.array.Identity;
 import dev.millrace.ops.state.Assign;
 import dev.millrace.ops.state.VariableV2;
-import dev.millrace.storage.ShapeAndSlice;
+import dev.millrace.storage.checkpoint.ShapeAndSlice;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.train.GraphKeys;
+import dev.millrace.train.graph.GraphKeys;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -192,7 +192,7 @@ public final class VariableScope {
    * of one tensor, so they can be restored in other parts or as a whole.
    */
   public PartitionedVariable partitioned(
-      String name, DType dtype, Shape shape, Initializer initial, Partitioner partitioner) {
+      String name, DType dtype, Shape shape, Initializer initial, VariablePartitioner partitioner) {
     String full = prefix + name;
     List<PartitionedVariable.Piece> pieces =
         PartitionedVariable.pieces(shape, partitioner.partition(shape, dtype));

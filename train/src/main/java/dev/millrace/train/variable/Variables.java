@@ -3,8 +3,8 @@ package dev.millrace.train.variable;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
-import dev.millrace.train.GraphKeys;
-import dev.millrace.train.Group;
+import dev.millrace.train.graph.GraphKeys;
+import dev.millrace.train.graph.GroupNodes;
 import java.util.List;
 
 /** The variables a graph has. */
@@ -50,6 +50,6 @@ public final class Variables {
 
   /** Adds a node that gives each of {@code variables} its initial value. */
   public static Node initializer(Scope scope, String name, List<GraphVariable> variables) {
-    return Group.of(scope, name, variables.stream().map(GraphVariable::initializer).toList());
+    return GroupNodes.of(scope, name, variables.stream().map(GraphVariable::initializer).toList());
   }
 }

@@ -64,6 +64,7 @@ class FullDiskTest {
     }
   }
 
+  // README claim: save-whole
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void saveThatDoesNotFitLeavesTheOneBefore(boolean sharded) throws IOException {
@@ -74,7 +75,8 @@ class FullDiskTest {
     there.variable("small", Shape.of(10_000), Initializers.zeros());
     Saver saver = Saver.of(scope, SaverOptions.DEFAULT.withMetaGraph(false).withSharded(sharded));
     try (Session session =
-        new LocalSession(scope.graph(), new SessionOptions(2, true, null, true))) {
+        new LocalSession(
+            scope.graph(), SessionOptions.DEFAULT.withCpuDevices(2).withSoftPlacement(true))) {
       session.run(Variables.initializer(scope));
       Path prefix = folder.resolve("model.ckpt");
       saver.save(session, prefix, 1L);

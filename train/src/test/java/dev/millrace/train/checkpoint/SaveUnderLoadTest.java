@@ -3,6 +3,8 @@ package dev.millrace.train.checkpoint;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.TestSettings;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
@@ -11,7 +13,7 @@ import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Const;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.SessionOptions;
-import dev.millrace.storage.BundleReader;
+import dev.millrace.storage.checkpoint.BundleReader;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -19,7 +21,7 @@ import dev.millrace.train.optimizer.GradientAndVariable;
 import dev.millrace.train.optimizer.Momentum;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
-import dev.millrace.train.variable.Partitioner;
+import dev.millrace.train.variable.VariablePartitioner;
 import dev.millrace.train.variable.VariableScope;
 import dev.millrace.train.variable.Variables;
 import java.nio.file.Path;
@@ -41,10 +43,10 @@ import org.junit.jupiter.api.io.TempDir;
  * Saves while other threads change the variables as fast as they can. With a gradient, a learning
  * rate and a momentum of 1 the slot of a variable after k updates is k and the variable -k(k+1)/2,
  * exactly and in every element: so a checkpoint shows whether it holds a variable and its slot as
- * they were at one moment. The property {@code millrace.savesUnderLoad} says how many saves.
+ * they were at one moment. The property {@code millrace.saves.under.load} says how many saves.
  */
 class SaveUnderLoadTest {
-  private static final int SAVES = Integer.getInteger("millrace.savesUnderLoad", 24);
+  private static final int SAVES = Config.ofProcess().get(TestSettings.SAVES_UNDER_LOAD);
   private static final Shape SHAPE = Shape.of(600, 500);
 
   /** The parts of the variables made below. */
@@ -57,7 +59,7 @@ class SaveUnderLoadTest {
   private final Scope scope = Scope.of(new Graph(StandardOps.registry()));
 
   private Node updates() {
-    Partitioner halves = (shape, dtype) -> new int[] {2, 1};
+    VariablePartitioner halves = (shape, dtype) -> new int[] {2, 1};
     VariableScope references = VariableScope.of(scope);
     VariableScope resources = references.withResources(true);
     List<GraphVariable> all = new ArrayList<>();
@@ -91,7 +93,7 @@ class SaveUnderLoadTest {
     AtomicLong count = new AtomicLong();
     List<Path> saved = new ArrayList<>();
     try (LocalSession session =
-            new LocalSession(scope.graph(), new SessionOptions(1, true, null, true));
+            new LocalSession(scope.graph(), SessionOptions.DEFAULT.withSoftPlacement(true));
         ExecutorService workers = Executors.newFixedThreadPool(2)) {
       session.run(Variables.initializer(scope));
       List<Future<?>> running = new ArrayList<>();
@@ -158,8 +160,8 @@ class SaveUnderLoadTest {
       }
       return first;
     } finally {
-      value.release();
-      slot.release();
+      value.close();
+      slot.close();
     }
   }
 }

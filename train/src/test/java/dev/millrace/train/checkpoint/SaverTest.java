@@ -18,8 +18,8 @@ import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
 import dev.millrace.runtime.SessionOptions;
-import dev.millrace.storage.BundleReader;
-import dev.millrace.storage.CheckpointStateFile;
+import dev.millrace.storage.checkpoint.BundleReader;
+import dev.millrace.storage.checkpoint.CheckpointStateFile;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.variable.GraphVariable;
@@ -61,7 +61,8 @@ class SaverTest {
               .withResources(true)
               .variable("b", Shape.of(2), Initializers.constant(2));
       saver = Saver.of(scope, options);
-      session = new LocalSession(graph, new SessionOptions(2, true, null, true));
+      session =
+          new LocalSession(graph, SessionOptions.DEFAULT.withCpuDevices(2).withSoftPlacement(true));
       session.run(Variables.initializer(scope));
     }
 
@@ -201,6 +202,7 @@ class SaverTest {
     }
   }
 
+  // README claim: save-previous
   @Test
   void damagedCheckpointIsPassedOverForTheOneBefore() throws IOException {
     try (Model m = new Model()) {
@@ -234,6 +236,7 @@ class SaverTest {
     }
   }
 
+  // README claim: save-checked
   @Test
   void checkpointThatDoesNotReadBackIsNotNamed() throws IOException {
     try (Model m = new Model()) {
@@ -313,6 +316,7 @@ class SaverTest {
     }
   }
 
+  // README claim: save-whole
   @Test
   void leftOversOfCutOffSavesAreRemoved() throws IOException {
     Files.createFile(folder.resolve("m-3.index.tempstate12ab"));

@@ -1,6 +1,7 @@
 package dev.millrace.train.hook;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,14 +14,12 @@ import dev.millrace.proto.Event;
 import dev.millrace.proto.Summary;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
-import dev.millrace.storage.EventReader;
-import dev.millrace.storage.EventWriter;
+import dev.millrace.storage.record.EventReader;
+import dev.millrace.storage.record.EventWriter;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GraphSummaries;
-import dev.millrace.train.session.Coordinator;
 import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.variable.Variables;
 import java.nio.file.Path;
@@ -31,6 +30,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -125,7 +126,7 @@ class HooksTest {
   }
 
   @Test
-  void taskBeginsWhenTheOthersHaveReachedItsStep() throws InterruptedException {
+  void taskBeginsWhenTheOthersHaveReachedItsStep() throws Exception {
     Node others = model.step.assignAdd(model.scope, Const.of(model.scope, 1L));
     try (Session s = new LocalSession(model.graph)) {
       s.run(Variables.initializer(model.scope));
@@ -137,12 +138,13 @@ class HooksTest {
       assertEquals(Code.DEADLINE_EXCEEDED, e.code());
       assertTrue(e.getMessage().contains("begins at step 3, but the others are at 0"));
       GlobalStepWaiterHook waiter = new GlobalStepWaiterHook(model.step, 3, Duration.ofSeconds(30));
-      Thread waiting = Thread.startVirtualThread(() -> waiter.afterCreateSession(s, null));
+      CompletableFuture<Void> waiting =
+          CompletableFuture.runAsync(() -> waiter.afterCreateSession(s, new Coordinator()));
       s.run(others);
-      assertTrue(waiting.isAlive());
+      assertFalse(waiting.isDone(), "it does not wait for step 3");
       s.run(others);
       s.run(others);
-      assertTrue(waiting.join(Duration.ofSeconds(30)), "it waits though step 3 is reached");
+      waiting.get(30, TimeUnit.SECONDS);
     }
   }
 }

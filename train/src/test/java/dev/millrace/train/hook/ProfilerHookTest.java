@@ -8,7 +8,6 @@ import dev.millrace.runtime.LocalSession;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.SmallCluster;
 import dev.millrace.train.session.TrainingSettings;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.millrace.proto.Event;
 import dev.millrace.proto.Summary;
 import dev.millrace.runtime.LocalSession;
-import dev.millrace.storage.EventReader;
+import dev.millrace.storage.record.EventReader;
 import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.TrainingSettings;

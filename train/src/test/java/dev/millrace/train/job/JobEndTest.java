@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Platform;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -19,11 +20,11 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SmallCluster;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.SessionRunHook;
-import dev.millrace.train.session.SmallCluster;
 import dev.millrace.train.session.TrainingSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -76,6 +77,7 @@ class JobEndTest {
     return outcomes;
   }
 
+  // README claim: run-end
   @Test
   void parameterServersLeaveWhenAllWorkersAreDone() throws Exception {
     try (SmallCluster cluster = new SmallCluster(2, 2)) {
@@ -164,7 +166,8 @@ class JobEndTest {
                 cluster.sessionsOfPs(0),
                 0,
                 List.of(tasks),
-                Duration.ofSeconds(60)));
+                Duration.ofSeconds(60),
+                Platform.system()));
   }
 
   /** Puts a word into the queue, as whatever program may do. */

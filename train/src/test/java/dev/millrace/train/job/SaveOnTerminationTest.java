@@ -7,10 +7,10 @@ import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.SessionRunHook;
 import dev.millrace.train.session.TrainingSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -100,6 +100,7 @@ class SaveOnTerminationTest {
     return p.exitValue();
   }
 
+  // README claim: save-sigterm
   @Test
   void sigtermSavesTheLastAcknowledgedStepAndTrainingGoesOnThere() throws Exception {
     Process first = start("1000000000");

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.proto.Event;
 import dev.millrace.proto.Summary;
-import dev.millrace.storage.EventReader;
+import dev.millrace.storage.record.EventReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -16,7 +16,13 @@ import dev.millrace.runtime.Session;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.hook.Coordinator;
 import dev.millrace.train.hook.NanTensorHook;
+import dev.millrace.train.hook.SessionFactory;
+import dev.millrace.train.hook.SessionRunArgs;
+import dev.millrace.train.hook.SessionRunContext;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SessionRunValues;
 import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;
@@ -161,6 +167,7 @@ class MonitoredTrainingSessionTest {
     };
   }
 
+  // README claim: run-recover
   @Test
   void lostTaskSetsTrainingBackToTheLastCheckpoint() {
     for (Code code : List.of(Code.UNAVAILABLE, Code.ABORTED)) {
@@ -248,6 +255,7 @@ class MonitoredTrainingSessionTest {
     assertTrue(all >= 375_000_000L, "5 sessions were made within " + all / 1_000_000 + " ms");
   }
 
+  // README claim: hang-limit
   @Test
   void stepThatTakesTooLongSaysWhatItWaitsFor() {
     LineModel m = new LineModel();
@@ -414,6 +422,7 @@ class MonitoredTrainingSessionTest {
     }
   }
 
+  // README claim: hang-limit
   @Test
   void taskThatIsNotTheChiefWaitsNoLongerThanItMay() {
     LineModel m = new LineModel();
@@ -494,6 +503,7 @@ class MonitoredTrainingSessionTest {
     assertEquals("out of tokens", e.getMessage());
   }
 
+  // README claim: hang-first
   @Test
   void coordinatorNamesTheFirstFailure() throws InterruptedException {
     Coordinator c = new Coordinator();

@@ -4,14 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.Timers;
 import dev.millrace.cluster.ClusterSession;
-import dev.millrace.cluster.ClusterSpec;
 import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.Server;
-import dev.millrace.cluster.TaskId;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.runtime.Session;
+import dev.millrace.train.hook.SessionRunHook;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +42,8 @@ class StepWatchTest {
       try (Server _ = Server.start(spec, new TaskId("ps", 0), StandardOps.registry());
           Server chief = Server.start(spec, new TaskId("worker", 0), StandardOps.registry());
           Session session = new ClusterSession(new Graph(StandardOps.registry()), chief.target());
-          StepWatch watch = new StepWatch(List.of(WAITING), Duration.ofMinutes(10))) {
+          StepWatch watch =
+              new StepWatch(List.of(WAITING), Duration.ofMinutes(10), Timers.system())) {
         Duration limit = Duration.ofSeconds(20);
         assertEquals(Map.of(), session.silentTasks(List.of(), limit));
         watch.watch(

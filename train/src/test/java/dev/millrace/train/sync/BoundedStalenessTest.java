@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.train.hook.SmallCluster;
 import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.SmallCluster;
 import dev.millrace.train.session.TrainingSettings;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

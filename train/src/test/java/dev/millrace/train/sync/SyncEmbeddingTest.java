@@ -16,6 +16,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
+import dev.millrace.train.hook.SmallCluster;
 import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.layers.Embedding;
 import dev.millrace.train.optimizer.Adagrad;
@@ -23,12 +24,11 @@ import dev.millrace.train.optimizer.GradientDescent;
 import dev.millrace.train.optimizer.Minimizer;
 import dev.millrace.train.optimizer.Optimizer;
 import dev.millrace.train.session.MonitoredTrainingSession;
-import dev.millrace.train.session.SmallCluster;
 import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.PartitionedVariable;
-import dev.millrace.train.variable.Partitioner;
+import dev.millrace.train.variable.VariablePartitioner;
 import dev.millrace.train.variable.VariableScope;
 import dev.millrace.train.variable.Variables;
 import java.time.Duration;
@@ -61,7 +61,7 @@ class SyncEmbeddingTest {
                   DType.FLOAT,
                   Shape.of(4, 1),
                   Initializers.ones(),
-                  Partitioner.fixedSize(2, 0));
+                  VariablePartitioner.fixedSize(2, 0));
       whole = table.read(scope);
       ids = Placeholder.of(scope.withName("ids"), DType.INT64, Shape.of(-1));
       Output rows = Embedding.lookup(scope, table, ids, Embedding.Spread.DIV);

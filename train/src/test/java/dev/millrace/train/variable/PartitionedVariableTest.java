@@ -16,8 +16,8 @@ import dev.millrace.ops.math.Unary;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.Session;
 import dev.millrace.runtime.SessionOptions;
-import dev.millrace.storage.BundleReader;
-import dev.millrace.storage.TensorSlice;
+import dev.millrace.storage.checkpoint.BundleReader;
+import dev.millrace.storage.checkpoint.TensorSlice;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -42,24 +42,31 @@ class PartitionedVariableTest {
 
   private static PartitionedVariable table(VariableScope in, int rows, int parts) {
     return in.partitioned(
-        "t", DType.FLOAT, Shape.of(rows, 2), Initializers.ones(), Partitioner.fixedSize(parts, 0));
+        "t",
+        DType.FLOAT,
+        Shape.of(rows, 2),
+        Initializers.ones(),
+        VariablePartitioner.fixedSize(parts, 0));
   }
 
   @Test
   void partitionersCutAsTensorFlowsDo() {
     Shape shape = Shape.of(10, 4);
-    assertArrayEquals(new int[] {3, 1}, Partitioner.fixedSize(3, 0).partition(shape, DType.FLOAT));
+    assertArrayEquals(
+        new int[] {3, 1}, VariablePartitioner.fixedSize(3, 0).partition(shape, DType.FLOAT));
     // 16 bytes a row, at most 3 rows in 50 bytes.
     assertArrayEquals(
-        new int[] {4, 1}, Partitioner.byAxisSize(50, 0).partition(shape, DType.FLOAT));
-    assertArrayEquals(new int[] {1, 2}, Partitioner.minMax(8, 1, 80).partition(shape, DType.FLOAT));
+        new int[] {4, 1}, VariablePartitioner.byAxisSize(50, 0).partition(shape, DType.FLOAT));
+    assertArrayEquals(
+        new int[] {1, 2}, VariablePartitioner.minMax(8, 1, 80).partition(shape, DType.FLOAT));
     // 160 bytes in parts of 100: rounded up.
     assertArrayEquals(
-        new int[] {2, 1}, Partitioner.minMax(8, 0, 100).partition(shape, DType.FLOAT));
+        new int[] {2, 1}, VariablePartitioner.minMax(8, 0, 100).partition(shape, DType.FLOAT));
     assertEquals(
         List.of(4L, 3L, 3L), table(10, 3).parts().stream().map(p -> p.shape().dim(0)).toList());
     assertThrows(
-        MillraceException.class, () -> Partitioner.fixedSize(2, 2).partition(shape, DType.FLOAT));
+        MillraceException.class,
+        () -> VariablePartitioner.fixedSize(2, 2).partition(shape, DType.FLOAT));
   }
 
   @Test
@@ -72,14 +79,14 @@ class PartitionedVariableTest {
             DType.FLOAT,
             value.shape(),
             Initializers.value(value),
-            Partitioner.fixedSize(3, 1));
+            VariablePartitioner.fixedSize(3, 1));
     PartitionedVariable scaled =
         v.partitioned(
             "scaled",
             DType.FLOAT,
             Shape.of(10_000, 2),
             Initializers.glorotUniform(),
-            Partitioner.fixedSize(100, 0));
+            VariablePartitioner.fixedSize(100, 0));
     Output whole = given.read(scope);
     Output drawn = scaled.read(scope);
     try (Session s = new LocalSession(scope.graph())) {
@@ -203,7 +210,7 @@ class PartitionedVariableTest {
                 dev.millrace.ops.math.Arithmetic.mul(s, v.read(), Const.of(s, i == 0 ? 2f : 4f)),
             new GradientDescent(.1f),
             null);
-    try (Session s = new LocalSession(scope.graph(), new SessionOptions(2, false, null, true))) {
+    try (Session s = new LocalSession(scope.graph(), SessionOptions.DEFAULT.withCpuDevices(2))) {
       s.run(Variables.initializer(scope));
       s.run(train);
       assertEquals(1 - .1f * 3, s.fetch(v.read()).floatValue(), 1e-6);

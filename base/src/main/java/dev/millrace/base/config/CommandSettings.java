@@ -1,0 +1,65 @@
+package dev.millrace.base.config;
+
+import static dev.millrace.base.config.Setting.Group.COMMAND;
+
+import java.nio.file.Path;
+import java.util.List;
+
+/** Settings of the {@code millrace} command and its scripts. */
+public final class CommandSettings {
+  public static final Setting<String> COMMAND_NAME =
+      Setting.of(
+          COMMAND,
+          "millrace.command",
+          SettingKind.TEXT,
+          "millrace",
+          "What users type to run the command, for messages. Set by the scripts.");
+
+  public static final Setting<String> HOME =
+      Setting.of(
+          COMMAND,
+          "millrace.home",
+          SettingKind.TEXT,
+          "",
+          "The source tree the command runs from. Set by the scripts.");
+
+  public static final Setting<String> JAVA_OPTS =
+      Setting.optional(
+          COMMAND,
+          "MILLRACE_JAVA_OPTS",
+          SettingKind.TEXT,
+          "Options for the JVM, such as -Xmx2g or -Dmillrace.threads=2. Read by the scripts.");
+
+  public static final Setting<String> CLASS_PATH =
+      Setting.optional(
+          COMMAND,
+          "MILLRACE_CLASS_PATH",
+          SettingKind.TEXT,
+          "A class path to run instead of the built one. Read by the scripts.");
+
+  public static final Setting<String> JARS =
+      Setting.optional(
+          COMMAND,
+          "MILLRACE_JARS",
+          SettingKind.TEXT,
+          "Jars with more ops for the class path, as --jars names them. Read by the scripts.");
+
+  public static final Setting<Long> STARTED_BY =
+      Setting.optional(
+          COMMAND,
+          "MILLRACE_STARTED_BY",
+          SettingKind.longNumber(),
+          "The process that started this task and that it must not outlive.");
+
+  public static final Setting<Path> LAUNCH_FOLDER =
+      Setting.optional(
+          COMMAND,
+          "MILLRACE_LAUNCH_FOLDER",
+          SettingKind.PATH,
+          "The folder a rank on another host is started in. Read by the launcher's script.");
+
+  static final List<Setting<?>> ALL =
+      List.of(COMMAND_NAME, HOME, JAVA_OPTS, CLASS_PATH, JARS, STARTED_BY, LAUNCH_FOLDER);
+
+  private CommandSettings() {}
+}

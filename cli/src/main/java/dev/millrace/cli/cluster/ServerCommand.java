@@ -1,0 +1,46 @@
+package dev.millrace.cli.cluster;
+
+import dev.millrace.cluster.Server;
+import dev.millrace.ops.StandardOps;
+import dev.millrace.proto.ConfigProto;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** A bare server: a task that holds devices and runs what sessions send it. */
+@Command(
+    name = "server",
+    description = "Run one task of a cluster until it is stopped.",
+    footer = {
+      "",
+      "Example, one terminal each:",
+      "  millrace server --ps_hosts localhost:2220 --worker_hosts localhost:2221 \\",
+      "      --job_name ps --task_index 0",
+      "  millrace server --cluster ps=localhost:2220 --cluster worker=localhost:2221 \\",
+      "      --job_name worker --task_index 0"
+    })
+public final class ServerCommand implements Callable<Integer> {
+  @Mixin ClusterFlags cluster;
+
+  @Option(
+      names = {"--operation_timeout", "--operation-timeout"},
+      paramLabel = "SECONDS",
+      description =
+          "Time limit of steps whose client sets no timeout; a step beyond it fails with"
+              + " DEADLINE_EXCEEDED. Default: no limit.")
+  double operationTimeoutSeconds;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    ConfigProto sessions =
+        ConfigProto.newBuilder()
+            .setOperationTimeoutInMs(Math.round(operationTimeoutSeconds * 1000))
+            .build();
+    Server server =
+        Server.start(cluster.cluster(), cluster.task(), StandardOps.registry(), sessions);
+    Runtime.getRuntime().addShutdownHook(new Thread(server::close, "millrace-stop"));
+    server.join();
+    return 0;
+  }
+}

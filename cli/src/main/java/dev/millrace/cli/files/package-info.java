@@ -1,0 +1,2 @@
+/** Commands that read files: checkpoints, event files and graphs. */
+package dev.millrace.cli.files;

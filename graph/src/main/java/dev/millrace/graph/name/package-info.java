@@ -1,0 +1,2 @@
+/** Rules for the names of nodes and devices. */
+package dev.millrace.graph.name;

@@ -1,0 +1,34 @@
+package dev.millrace.graph.resource;
+
+import dev.millrace.tensor.Refs;
+import dev.millrace.tensor.Tensor;
+
+/**
+ * What a {@link VariableStore} attaches to a variable it makes: told of every change, and asked for
+ * the memory of every new value.
+ *
+ * <p>Threading: called by the thread that makes the change, while the variable is locked. It must
+ * not call back into the variable or wait for a step.
+ */
+public interface VariableJournal {
+  /** Step {@code stepId} has changed the variable, which now has {@code value}; not to be kept. */
+  void assigned(long stepId, Tensor value);
+
+  /**
+   * Step {@code stepId} has changed the rows {@code indices} of {@code value} and no others.
+   * Neither tensor may be kept. The indices are of type int32 or int64, of any shape, and may
+   * repeat.
+   */
+  void rowsChanged(long stepId, Tensor value, Tensor indices);
+
+  /**
+   * A copy of {@code value} with a counted reference of the caller's, in memory of the store's
+   * choice. The variable changes its elements in place afterwards.
+   */
+  default Tensor copy(Tensor value) {
+    return Refs.copy(value);
+  }
+
+  /** The variable has no value any more: it was removed. */
+  default void removed() {}
+}

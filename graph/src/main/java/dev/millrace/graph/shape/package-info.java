@@ -1,0 +1,2 @@
+/** Shape functions that many ops share. */
+package dev.millrace.graph.shape;

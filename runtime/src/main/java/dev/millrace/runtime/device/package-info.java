@@ -1,0 +1,2 @@
+/** Devices: a name and the state that lives on it. */
+package dev.millrace.runtime.device;

@@ -1,0 +1,2 @@
+/** TFRecord files and event files. */
+package dev.millrace.storage.record;

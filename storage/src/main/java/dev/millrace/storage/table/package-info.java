@@ -1,0 +1,2 @@
+/** Immutable sorted tables in the format of LevelDB, which checkpoint indexes use. */
+package dev.millrace.storage.table;

@@ -1,4 +1,0 @@
-package dev.millrace.tensor.math;
-
-/** What a loop can compute for each element: a number or a truth value. */
-sealed interface Expression permits Formula, Condition {}

@@ -1,0 +1,2 @@
+/** Convolution, pooling and the normalisations of images. */
+package dev.millrace.tensor.math.conv;

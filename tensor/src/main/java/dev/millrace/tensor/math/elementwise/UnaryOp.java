@@ -1,0 +1,196 @@
+package dev.millrace.tensor.math.elementwise;
+
+import static dev.millrace.tensor.math.elementwise.Formula.X;
+import static dev.millrace.tensor.math.elementwise.Formula.choose;
+import static dev.millrace.tensor.math.elementwise.Formula.number;
+
+import dev.millrace.tensor.DType;
+import java.util.function.DoubleUnaryOperator;
+import java.util.function.LongUnaryOperator;
+import jdk.incubator.vector.VectorOperators;
+
+/**
+ * Functions of one element. Each is defined by its scalar form, which computes in double and rounds
+ * once; the vector loop agrees with it to a few units in the last place, and exactly for integers.
+ * NaN stays NaN. Integers wrap around.
+ */
+public enum UnaryOp {
+  NEG(x -> -x, x -> -x, X.negated()),
+  ABS(Math::abs, Math::abs, X.abs()),
+  SQUARE(x -> x * x, x -> x * x, X.squared()),
+  SQRT(Math::sqrt, X.sqrt()),
+  RSQRT(x -> 1 / Math.sqrt(x), number(1).over(X.sqrt())),
+  RECIPROCAL(x -> 1 / x, number(1).over(X)),
+  EXP(Math::exp, X.exp()),
+  EXPM1(Math::expm1, X.apply(VectorOperators.EXPM1)),
+  LOG(Math::log, X.apply(VectorOperators.LOG)),
+  LOG1P(Math::log1p, X.apply(VectorOperators.LOG1P)),
+  SIN(Math::sin, X.apply(VectorOperators.SIN)),
+  COS(Math::cos, X.apply(VectorOperators.COS)),
+  TAN(Math::tan, X.apply(VectorOperators.TAN)),
+  ASIN(Math::asin, X.apply(VectorOperators.ASIN)),
+  ACOS(Math::acos, X.apply(VectorOperators.ACOS)),
+  ATAN(Math::atan, X.apply(VectorOperators.ATAN)),
+  SINH(Math::sinh, X.apply(VectorOperators.SINH)),
+  COSH(Math::cosh, X.apply(VectorOperators.COSH)),
+  TANH(Math::tanh, new Formula.ByPrecision(X.apply(VectorOperators.TANH), tanh())),
+  ERF(Erf::erf),
+  ERFC(Erf::erfc),
+
+  /** 1 / (1 + e^-x). */
+  SIGMOID(x -> 1 / (1 + Math.exp(-x)), number(1).over(X.negated().exp().plus(1))),
+
+  /** -1, 0 or 1. */
+  SIGN(
+      x -> x > 0 ? 1 : x < 0 ? -1 : x + 0,
+      x -> Long.signum(x),
+      choose(
+          X.is(VectorOperators.GT, 0),
+          number(1),
+          choose(X.is(VectorOperators.LT, 0), number(-1), X.plus(0)))),
+
+  /** max(x, 0). */
+  RELU(
+      x -> Math.max(x, 0),
+      x -> Math.max(x, 0),
+      choose(X.is(VectorOperators.LE, 0), number(0), X),
+      choose(X.is(VectorOperators.LE, 0), number(0), X),
+      X),
+
+  /** min(max(x, 0), 6). */
+  RELU6(
+      x -> Math.min(Math.max(x, 0), 6),
+      x -> Math.min(Math.max(x, 0), 6),
+      choose(
+          X.is(VectorOperators.LE, 0),
+          number(0),
+          choose(X.is(VectorOperators.GT, 6), number(6), X)),
+      X.max(0).min(6),
+      X.apply(VectorOperators.UMIN, number(6))),
+
+  /** x, or e^x - 1 below 0. */
+  ELU(
+      x -> x < 0 ? Math.expm1(x) : x,
+      choose(X.is(VectorOperators.LT, 0), X.apply(VectorOperators.EXPM1), X)),
+
+  /** ELU scaled so that activations keep mean 0 and variance 1. */
+  SELU(
+      x -> x < 0 ? Selu.SCALE_ALPHA * Math.expm1(x) : Selu.SCALE * x,
+      choose(
+          X.is(VectorOperators.LT, 0),
+          X.apply(VectorOperators.EXPM1).times(Selu.SCALE_ALPHA),
+          X.times(Selu.SCALE))),
+
+  /** log(1 + e^x), without overflow. */
+  SOFTPLUS(
+      x -> Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))),
+      X.max(0).plus(X.abs().negated().exp().apply(VectorOperators.LOG1P))),
+
+  /** x / (1 + |x|). */
+  SOFTSIGN(x -> x / (1 + Math.abs(x)), X.over(X.abs().plus(1))),
+  FLOOR(Math::floor, X.floor()),
+  CEIL(Math::ceil, X.ceil()),
+
+  /** The nearest integer, ties to the even one. */
+  ROUND(Math::rint, x -> x, X.rint(), X),
+
+  /** Of bool elements only. */
+  LOGICAL_NOT(null, x -> x ^ 1, X.apply(VectorOperators.XOR, number(1)));
+
+  /** The constants of SELU. */
+  static final class Selu {
+    static final double SCALE = 1.0507009873554804934193349852946;
+    static final double SCALE_ALPHA = 1.7580993408473768599402175208123;
+
+    private Selu() {}
+  }
+
+  private final DoubleUnaryOperator real;
+  private final LongUnaryOperator whole;
+  private final Recipe realRecipe;
+  private final Recipe wholeRecipe;
+
+  /** For uint64, the one type whose values a signed computation would get wrong. */
+  private final Recipe unsignedRecipe;
+
+  UnaryOp(DoubleUnaryOperator real) {
+    this(real, null, Recipe.scalar(false, (x, _) -> real.applyAsDouble(x), null), null, null);
+  }
+
+  UnaryOp(DoubleUnaryOperator real, Formula formula) {
+    this(real, null, Recipe.map(1, formula), null, null);
+  }
+
+  UnaryOp(DoubleUnaryOperator real, LongUnaryOperator whole, Formula formula) {
+    this(real, whole, formula, formula);
+  }
+
+  UnaryOp(DoubleUnaryOperator real, LongUnaryOperator whole, Formula ofReal, Formula ofWhole) {
+    this(real, whole, ofReal, ofWhole, ofWhole);
+  }
+
+  UnaryOp(
+      DoubleUnaryOperator real,
+      LongUnaryOperator whole,
+      Formula ofReal,
+      Formula ofWhole,
+      Formula ofUnsigned) {
+    this(real, whole, Recipe.map(1, ofReal), Recipe.map(1, ofWhole), Recipe.map(1, ofUnsigned));
+  }
+
+  UnaryOp(
+      DoubleUnaryOperator real,
+      LongUnaryOperator whole,
+      Recipe realRecipe,
+      Recipe wholeRecipe,
+      Recipe unsignedRecipe) {
+    this.real = real;
+    this.whole = whole;
+    this.realRecipe = realRecipe;
+    this.wholeRecipe = wholeRecipe;
+    this.unsignedRecipe = unsignedRecipe;
+  }
+
+  /** Whether elements of this type can be computed. */
+  public boolean supports(DType type) {
+    if (type == DType.BOOL || this == LOGICAL_NOT) {
+      return type == DType.BOOL && this == LOGICAL_NOT;
+    }
+    return type.isFloating() ? real != null : type.isIntegral() && whole != null;
+  }
+
+  /** The definition for floating types. */
+  public double of(double x) {
+    return real.applyAsDouble(x);
+  }
+
+  /** The definition for integers and, as 0 or 1, bool. */
+  public long of(long x) {
+    return whole.applyAsLong(x);
+  }
+
+  /** The definition for integers of this type: in uint64 nothing is below zero. */
+  public long of(DType type, long x) {
+    if (type != DType.UINT64 || x >= 0) {
+      return of(x);
+    }
+    return switch (this) {
+      case RELU -> x;
+      case RELU6 -> 6;
+      default -> of(x);
+    };
+  }
+
+  Recipe recipe(LaneType lane, DType type) {
+    return lane.isFloating() ? realRecipe : type == DType.UINT64 ? unsignedRecipe : wholeRecipe;
+  }
+
+  /** For doubles, as the library's tanh has no fast form for short vectors of them. */
+  private static Formula tanh() {
+    // From 20 on the result is 1 to the last bit, and e^2x - 1 cannot overflow before.
+    Formula t = X.abs().min(20).times(2).apply(VectorOperators.EXPM1);
+    Formula size = t.over(t.plus(2));
+    Formula signed = choose(X.is(VectorOperators.LT, 0), size.negated(), size);
+    return choose(X.is(VectorOperators.EQ, 0), X, signed);
+  }
+}

@@ -1,0 +1,2 @@
+/** Elementwise functions with broadcasting, casts, and the compiler of their vector loops. */
+package dev.millrace.tensor.math.elementwise;

@@ -1,0 +1,2 @@
+/** Counter-based random numbers, equal to those of TensorFlow. */
+package dev.millrace.tensor.math.random;

@@ -1,0 +1,2 @@
+/** Reductions, scans, arg-extrema and softmax. */
+package dev.millrace.tensor.math.reduce;

@@ -1,0 +1,56 @@
+package dev.millrace.tensor.math.update;
+
+import static dev.millrace.tensor.math.update.Lanes.load;
+import static dev.millrace.tensor.math.update.Lanes.raise;
+import static dev.millrace.tensor.math.update.Lanes.store;
+
+import java.lang.foreign.MemorySegment;
+import jdk.incubator.vector.FloatVector;
+
+/**
+ * Adam with the largest recent gradient for its second moment: {@code v = max(beta2 * v, |grad|);
+ * var -= rate * m / (v + epsilon)}. The rate is already corrected for the start of the moment.
+ */
+public final class AdaMaxRule extends UpdateRule {
+  private final double rate;
+  private final double beta1;
+  private final double beta2;
+  private final double epsilon;
+
+  public AdaMaxRule(double rate, double beta1, double beta2, double epsilon) {
+    this.rate = rate;
+    this.beta1 = beta1;
+    this.beta2 = beta2;
+    this.epsilon = epsilon;
+  }
+
+  @Override
+  void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+    MemorySegment var = s[0];
+    MemorySegment m = s[1];
+    MemorySegment v = s[2];
+    float lr = (float) rate;
+    float b1 = (float) beta1;
+    float b2 = (float) beta2;
+    float eps = (float) epsilon;
+    for (long i = 0; i < bytes; i += Lanes.BYTES) {
+      FloatVector grad = load(g, gAt + i);
+      FloatVector m1 = load(m, at + i);
+      m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
+      FloatVector v1 = store(raise(load(v, at + i).mul(b2), grad.abs()), v, at + i);
+      store(load(var, at + i).sub(m1.div(v1.add(eps)).mul(lr)), var, at + i);
+    }
+  }
+
+  @Override
+  void plain(double[][] s, double[] g, int n) {
+    double[] var = s[0];
+    double[] m = s[1];
+    double[] v = s[2];
+    for (int i = 0; i < n; i++) {
+      m[i] += (g[i] - m[i]) * (1 - beta1);
+      v[i] = raise(beta2 * v[i], Math.abs(g[i]));
+      var[i] -= rate * m[i] / (v[i] + epsilon);
+    }
+  }
+}
