@@ -234,7 +234,7 @@ class FailureTableTest {
   private void awaitNotice(List<String> survivors, long[] from, String lostTask, long begun) {
     String[] parts = lostTask.split("/");
     String name = "(/job:" + parts[0] + "/replica:0/task:" + parts[1] + "|" + lostTask + ")";
-    Pattern notice = Pattern.compile("(?s)a task was lost: .*" + name);
+    Pattern notice = Pattern.compile("(?s)A task was lost; opening a new session: .*" + name);
     TrainingJob.await(
         () -> {
           for (int i = 0; i < from.length; i++) {
