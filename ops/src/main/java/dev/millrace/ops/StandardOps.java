@@ -20,6 +20,7 @@ import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
 import dev.millrace.ops.random.RandomOps;
 import dev.millrace.ops.random.StatelessRandomV2;
+import dev.millrace.ops.space.SpaceOps;
 import dev.millrace.ops.sparse.SparseOps;
 import dev.millrace.ops.state.StateOps;
 import dev.millrace.ops.summary.SummaryOps;
@@ -89,6 +90,11 @@ public final class StandardOps {
               MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3
               """,
               () -> MatrixOps.ALL),
+          OpFamily.of(
+              """
+              BatchToSpace BatchToSpaceND DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth
+              """,
+              () -> SpaceOps.ALL),
           OpFamily.of(
               """
               StatelessMultinomial StatelessRandomGetAlg StatelessRandomGetKeyCounter

@@ -39,6 +39,7 @@ public final class AllCases {
         new ParsingCases(),
         new StatelessCases(),
         new MatrixCases(),
+        new SpaceCases(),
         new FileCases(),
         new DatasetCases());
   }
