@@ -20,6 +20,7 @@ import dev.millrace.ops.nn.NnOps;
 import dev.millrace.ops.queue.QueueOps;
 import dev.millrace.ops.random.RandomOps;
 import dev.millrace.ops.random.StatelessRandomV2;
+import dev.millrace.ops.scatter.ScatterOps;
 import dev.millrace.ops.space.SpaceOps;
 import dev.millrace.ops.sparse.SparseOps;
 import dev.millrace.ops.state.StateOps;
@@ -90,6 +91,14 @@ public final class StandardOps {
               MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3
               """,
               () -> MatrixOps.ALL),
+          OpFamily.of(
+              """
+              ResourceGatherNd ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin
+              ResourceScatterNdSub ResourceScatterNdUpdate ScatterNdAdd ScatterNdMax ScatterNdMin
+              ScatterNdNonAliasingAdd ScatterNdSub ScatterNdUpdate TensorScatterAdd TensorScatterMax
+              TensorScatterMin TensorScatterSub TensorScatterUpdate
+              """,
+              () -> ScatterOps.ALL),
           OpFamily.of(
               """
               BatchToSpace BatchToSpaceND DepthToSpace SpaceToBatch SpaceToBatchND SpaceToDepth

@@ -7,6 +7,7 @@ import dev.millrace.graph.Op;
 import dev.millrace.ops.lookup.LookupOps;
 import dev.millrace.ops.matrix.MatrixOps;
 import dev.millrace.ops.random.StatelessRandomV2;
+import dev.millrace.ops.scatter.ScatterOps;
 import dev.millrace.ops.space.SpaceOps;
 import dev.millrace.ops.text.TextOps;
 import java.util.List;
@@ -19,7 +20,13 @@ import org.junit.jupiter.api.Test;
 class OnDemandTest {
   @Test
   void everyOpOfEveryFamilyIsFoundByItsName() {
-    Stream.of(LookupOps.ALL, MatrixOps.ALL, SpaceOps.ALL, StatelessRandomV2.ALL, TextOps.ALL)
+    Stream.of(
+            LookupOps.ALL,
+            MatrixOps.ALL,
+            ScatterOps.ALL,
+            SpaceOps.ALL,
+            StatelessRandomV2.ALL,
+            TextOps.ALL)
         .flatMap(List::stream)
         .forEach(op -> assertNotNull(StandardOps.registry().find(op.name()), op.name()));
   }

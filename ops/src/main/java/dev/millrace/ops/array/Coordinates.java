@@ -10,7 +10,7 @@ import dev.millrace.tensor.Tensor;
 import java.util.Arrays;
 
 /** A tensor of coordinates: its last dimension holds the first few indices into a shape. */
-final class Coordinates {
+public final class Coordinates {
   private final Tensor indices;
   private final Shape shape;
   private final int depth;
@@ -18,7 +18,7 @@ final class Coordinates {
   private final long length;
 
   /** Coordinates into a tensor of this shape, which has at least as many dimensions. */
-  Coordinates(Tensor indices, Shape shape) {
+  public Coordinates(Tensor indices, Shape shape) {
     this.indices = indices;
     this.shape = shape;
     this.depth = (int) indices.shape().dim(-1);
@@ -27,17 +27,17 @@ final class Coordinates {
   }
 
   /** How many there are. */
-  long count() {
+  public long count() {
     return count;
   }
 
   /** How many elements each one stands for. */
-  long length() {
+  public long length() {
     return length;
   }
 
   /** The number of the row of {@link #length} elements that coordinate {@code i} names; or -1. */
-  long row(long i) {
+  public long row(long i) {
     long row = 0;
     for (int d = 0; d < depth; d++) {
       long k = indices.longAt(i * depth + d);
@@ -50,7 +50,7 @@ final class Coordinates {
   }
 
   /** Coordinate {@code i}, as TensorFlow writes it. */
-  String text(long i) {
+  public String text(long i) {
     StringBuilder s = new StringBuilder("[");
     for (int d = 0; d < depth; d++) {
       s.append(d == 0 ? "" : ",").append(indices.longAt(i * depth + d));
@@ -59,7 +59,7 @@ final class Coordinates {
   }
 
   /** The complaint about coordinate {@code i}. */
-  MillraceException outside(long i, String what) {
+  public MillraceException outside(long i, String what) {
     long[] at = new long[depth];
     for (int d = 0; d < depth; d++) {
       at[d] = indices.longAt(i * depth + d);
@@ -71,7 +71,7 @@ final class Coordinates {
   }
 
   /** Whether the node's policy is to leave out coordinates that are outside. */
-  static boolean ignoresBad(Node node) {
+  public static boolean ignoresBad(Node node) {
     String policy = node.stringAttr("bad_indices_policy");
     return switch (policy) {
       case "", "DEFAULT", "ERROR" -> false;
@@ -83,7 +83,7 @@ final class Coordinates {
   }
 
   /** The shape of {@code x} in the type of {@code indices}. */
-  static Output shapeFor(Scope s, Output x, Output indices) {
+  public static Output shapeFor(Scope s, Output x, Output indices) {
     DType type = indices.dtype();
     return type == DType.INT64 ? ShapeOf.longs(s, x) : MathNodes.cast(s, ShapeOf.of(s, x), type);
   }

@@ -3,11 +3,11 @@ package dev.millrace.ops.array;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.GradientContext;
 import dev.millrace.graph.Kernel;
+import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
-import dev.millrace.graph.ShapeContext;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
@@ -23,7 +23,7 @@ public final class GatherNd {
           .input("params: Tparams")
           .input("indices: Tindices")
           .output("output: Tparams")
-          .shape(GatherNd::infer)
+          .shape(c -> List.of(shape(c.input(0), c.input(1))))
           .kernelPerNode(GatherNd::kernel)
           .gradient(GatherNd::gradient)
           .build();
@@ -35,17 +35,13 @@ public final class GatherNd {
     return scope.add(OP, params, indices).output();
   }
 
-  private static List<Shape> infer(ShapeContext c) {
-    Shape params = c.input(0);
-    Shape indices = c.input(1);
+  /** The shape of what is gathered, as far as it is known. */
+  public static Shape shape(Shape params, Shape indices) {
     boolean known = params.hasRank() && indices.hasRank() && indices.rank() > 0;
-    if (!known || indices.dim(-1) < 0) {
-      return List.of(Shape.unknown());
-    }
-    return List.of(shape(params, indices));
+    return known && indices.dim(-1) >= 0 ? gathered(params, indices) : Shape.unknown();
   }
 
-  private static Shape shape(Shape params, Shape indices) {
+  private static Shape gathered(Shape params, Shape indices) {
     if (params.rank() < 1 || indices.rank() < 1) {
       throw MillraceException.invalid(
           "params and indices must be at least vectors; they are %s and %s.", params, indices);
@@ -61,22 +57,26 @@ public final class GatherNd {
 
   private static Kernel kernel(Node node) {
     boolean ignore = Coordinates.ignoresBad(node);
-    return c -> {
-      Tensor params = c.input(0);
-      Tensor indices = c.input(1);
-      Tensor out = c.allocate(0, shape(params.shape(), indices.shape()));
-      Coordinates at = new Coordinates(indices, params.shape());
-      for (long i = 0; i < at.count(); i++) {
-        long row = at.row(i);
-        if (row >= 0) {
-          StridedCopy.copyRun(params, row * at.length(), out, i * at.length(), at.length());
-        } else if (ignore) {
-          ZerosLike.clear(out, i * at.length(), at.length());
-        } else {
-          throw at.outside(i, "param");
-        }
+    return c -> compute(c, c.input(0), c.input(1), ignore);
+  }
+
+  /**
+   * Sets output 0 to the slices of {@code params}; those at coordinates outside are zero or, unless
+   * {@code ignore}, an error.
+   */
+  public static void compute(KernelContext c, Tensor params, Tensor indices, boolean ignore) {
+    Tensor out = c.allocate(0, gathered(params.shape(), indices.shape()));
+    Coordinates at = new Coordinates(indices, params.shape());
+    for (long i = 0; i < at.count(); i++) {
+      long row = at.row(i);
+      if (row >= 0) {
+        StridedCopy.copyRun(params, row * at.length(), out, i * at.length(), at.length());
+      } else if (ignore) {
+        ZerosLike.clear(out, i * at.length(), at.length());
+      } else {
+        throw at.outside(i, "param");
       }
-    };
+    }
   }
 
   private static void gradient(GradientContext g) {

@@ -14,9 +14,6 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Rows;
-import dev.millrace.tensor.math.StridedCopy;
-import dev.millrace.tensor.math.elementwise.AddScaled;
-import dev.millrace.tensor.math.elementwise.BinaryOp;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -26,51 +23,32 @@ import java.util.stream.Stream;
  * by a single number. A row named twice is changed twice.
  */
 public final class Scatter {
-  /** What is done with a row, and what TensorFlow calls it. */
-  private enum Change {
-    UPDATE("Update", null),
-    ADD("Add", null),
-    SUB("Sub", null),
-    MUL("Mul", BinaryOp.MUL),
-    DIV("Div", BinaryOp.DIV),
-    MIN("Min", BinaryOp.LOWER),
-    MAX("Max", BinaryOp.RAISE);
-
-    final String label;
-    final BinaryOp op;
-
-    Change(String label, BinaryOp op) {
-      this.label = label;
-      this.op = op;
-    }
-  }
-
   static final List<Op> ALL =
-      Arrays.stream(Change.values()).flatMap(c -> Stream.of(reference(c), resource(c))).toList();
+      Arrays.stream(RowChange.values()).flatMap(c -> Stream.of(reference(c), resource(c))).toList();
 
   private Scatter() {}
 
   /** Adds a node that replaces rows of the variable behind {@code ref}, of either kind. */
   public static Node update(Scope scope, Output ref, Output indices, Output updates) {
-    return add(scope, Change.UPDATE, ref, indices, updates);
+    return add(scope, RowChange.UPDATE, ref, indices, updates);
   }
 
   /** Adds a node that adds to rows of the variable behind {@code ref}, of either kind. */
   public static Node add(Scope scope, Output ref, Output indices, Output updates) {
-    return add(scope, Change.ADD, ref, indices, updates);
+    return add(scope, RowChange.ADD, ref, indices, updates);
   }
 
   /** Adds a node that subtracts from rows of the variable behind {@code ref}, of either kind. */
   public static Node sub(Scope scope, Output ref, Output indices, Output updates) {
-    return add(scope, Change.SUB, ref, indices, updates);
+    return add(scope, RowChange.SUB, ref, indices, updates);
   }
 
-  private static Node add(Scope scope, Change change, Output ref, Output at, Output updates) {
-    String op = (ref.isRef() ? "Scatter" : "ResourceScatter") + change.label;
+  private static Node add(Scope scope, RowChange change, Output ref, Output at, Output updates) {
+    String op = (ref.isRef() ? "Scatter" : "ResourceScatter") + change.label();
     return scope.node(op).input(ref).input(at).input(updates).add();
   }
 
-  private static Op reference(Change change) {
+  private static Op reference(RowChange change) {
     String types =
         switch (change) {
           case UPDATE -> "type";
@@ -78,23 +56,23 @@ public final class Scatter {
           default -> "numbertype";
         };
     return define(
-        Op.define("Scatter" + change.label)
+        Op.define("Scatter" + change.label())
             .attr("T: " + types)
             .attr("Tindices: {int32, int64}")
             .input("ref: Ref(T)")
             .input("indices: Tindices")
             .input("updates: T")
             .output("output_ref: Ref(T)")
-            .attr("use_locking: bool = " + (change == Change.UPDATE)),
+            .attr("use_locking: bool = " + (change == RowChange.UPDATE)),
         VariableKind.REFERENCE,
         "T",
         change);
   }
 
-  private static Op resource(Change change) {
+  private static Op resource(RowChange change) {
     return define(
-        Op.define("ResourceScatter" + change.label)
-            .attr("dtype: " + (change == Change.UPDATE ? "type" : "numbertype"))
+        Op.define("ResourceScatter" + change.label())
+            .attr("dtype: " + (change == RowChange.UPDATE ? "type" : "numbertype"))
             .attr("Tindices: {int32, int64}")
             .input("resource: resource")
             .input("indices: Tindices")
@@ -105,7 +83,7 @@ public final class Scatter {
         change);
   }
 
-  private static Op define(Op.Builder op, VariableKind kind, String typeAttr, Change change) {
+  private static Op define(Op.Builder op, VariableKind kind, String typeAttr, RowChange change) {
     return op.shape(c -> kind.resultShapes(infer(c, kind.shapeOf(c, 0))))
         .kernelPerNode(node -> kernel(node, kind, node.typeAttr(typeAttr), change))
         .noGradient("changing a variable is not a function of its inputs")
@@ -133,20 +111,15 @@ public final class Scatter {
         node.op().name(), node.name(), updates, indices, var);
   }
 
-  private static Kernel kernel(Node node, VariableKind kind, DType type, Change change) {
-    boolean supported =
-        change == Change.UPDATE
-            || (change.op == null
-                ? type != DType.STRING && type.isPlain() && DType.NUMERIC.contains(type)
-                : DType.REAL.contains(type));
-    if (!supported) {
+  private static Kernel kernel(Node node, VariableKind kind, DType type, RowChange change) {
+    if (!change.supports(type)) {
       throw new MillraceException(
           Code.UNIMPLEMENTED,
           "%s '%s' is not implemented for elements of type %s."
               .formatted(node.op().name(), node.name(), type));
     }
     // So TensorFlow does, of this kind of variable only.
-    boolean refusesZero = change == Change.DIV && kind == VariableKind.RESOURCE;
+    boolean refusesZero = change == RowChange.DIV && kind == VariableKind.RESOURCE;
     return c -> {
       if (refusesZero) {
         checkNoZero(c);
@@ -168,7 +141,7 @@ public final class Scatter {
     }
   }
 
-  private static void scatter(KernelContext c, Tensor var, Change change) {
+  private static void scatter(KernelContext c, Tensor var, RowChange change) {
     Tensor indices = c.input(1);
     Tensor updates = c.input(2);
     check(c.node(), var.shape(), indices.shape(), updates.shape());
@@ -185,30 +158,10 @@ public final class Scatter {
       long to = indices.longAt(i) * width;
       if (same) {
         for (long k = 0; k < width; k++) {
-          row(var, to + k, updates, 0, 1, change);
+          change.apply(var, to + k, updates, 0, 1);
         }
       } else {
-        row(var, to, updates, i * width, width, change);
-      }
-    }
-  }
-
-  private static void row(Tensor var, long to, Tensor updates, long from, long n, Change change) {
-    switch (change) {
-      case UPDATE -> StridedCopy.copyRun(updates, from, var, to, n);
-      case ADD -> AddScaled.to(var, to, updates, from, n, 1);
-      case SUB -> AddScaled.to(var, to, updates, from, n, -1);
-      default -> combine(var, to, updates, from, n, change.op);
-    }
-  }
-
-  private static void combine(Tensor var, long to, Tensor with, long from, long n, BinaryOp op) {
-    boolean real = var.dtype().isFloating();
-    for (long k = 0; k < n; k++) {
-      if (real) {
-        var.setDouble(to + k, op.of(var.doubleAt(to + k), with.doubleAt(from + k)));
-      } else {
-        var.setLong(to + k, op.of(var.dtype(), var.longAt(to + k), with.longAt(from + k)));
+        change.apply(var, to, updates, i * width, width);
       }
     }
   }

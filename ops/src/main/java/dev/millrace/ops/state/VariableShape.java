@@ -3,6 +3,7 @@ package dev.millrace.ops.state;
 import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
@@ -36,5 +37,10 @@ public final class VariableShape {
   /** The dimensions, as int32, of the variable behind {@code handle}. */
   public static Output of(Scope scope, Output handle) {
     return scope.add(OP, handle).output();
+  }
+
+  /** The dimensions, as {@code type}, of the variable behind {@code handle}. */
+  public static Output of(Scope scope, Output handle, DType type) {
+    return scope.node(OP).input(handle).attr("out_type", type).add().output();
   }
 }

@@ -40,6 +40,7 @@ public final class AllCases {
         new StatelessCases(),
         new MatrixCases(),
         new SpaceCases(),
+        new ScatterNdCases(),
         new FileCases(),
         new DatasetCases());
   }
