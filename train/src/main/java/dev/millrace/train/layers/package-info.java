@@ -1,2 +1,5 @@
-/** Layers, losses and metrics: functions that add a few ops and the variables they need. */
+/**
+ * Layers, losses and metrics in the graph: functions that add a few ops and the variables they
+ * need.
+ */
 package dev.millrace.train.layers;
