@@ -59,6 +59,7 @@ class ArchitectureTest {
                 "train",
                 "ring",
                 "cluster",
+                "job",
                 "examples",
                 "cli")),
         modules::toString);

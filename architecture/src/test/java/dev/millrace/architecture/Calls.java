@@ -97,7 +97,8 @@ final class Calls {
 
   /** Classes of libraries that print, or log otherwise than by SLF4J. */
   static Collection<String> output(JavaClasses classes) {
-    return callers(classes, Set.of("cli", "examples", "interop"), t -> OUTPUT.contains(name(t)));
+    return callers(
+        classes, Set.of("cli", "examples", "interop", "job"), t -> OUTPUT.contains(name(t)));
   }
 
   private static Collection<String> callers(

@@ -3,7 +3,7 @@ package dev.millrace.cli.k8s;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cli.text.CommandOutput;
 import dev.millrace.cli.text.Yaml;
-import dev.millrace.examples.mnist.Mode;
+import dev.millrace.job.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -12,6 +12,8 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.Mode;
+import dev.millrace.job.Progress;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.ring.DistributedOptimizer;

@@ -16,6 +16,15 @@ final class TerminateSignal {
    * the process. Returns false where there is no such signal.
    */
   static boolean handle(Runnable action) {
+    return handle("TERM", action);
+  }
+
+  /** Has {@code action} run each time the signal of Ctrl-C comes; false where there is none. */
+  static boolean handleInterrupt(Runnable action) {
+    return handle("INT", action);
+  }
+
+  private static boolean handle(String name, Runnable action) {
     try {
       Class<?> signal = Class.forName("sun.misc.Signal");
       Class<?> handler = Class.forName("sun.misc.SignalHandler");
@@ -31,9 +40,9 @@ final class TerminateSignal {
                     }
                     case "equals" -> self == arguments[0];
                     case "hashCode" -> System.identityHashCode(self);
-                    default -> "handler of SIGTERM";
+                    default -> "handler of SIG" + name;
                   });
-      signal.getMethod("handle", signal, handler).invoke(null, named(signal), handling);
+      signal.getMethod("handle", signal, handler).invoke(null, named(signal, name), handling);
       return true;
     } catch (InvocationTargetException e) {
       // Taken already by the JVM (-Xrs), or unknown to this system.
@@ -47,14 +56,14 @@ final class TerminateSignal {
   static boolean raise() {
     try {
       Class<?> signal = Class.forName("sun.misc.Signal");
-      signal.getMethod("raise", signal).invoke(null, named(signal));
+      signal.getMethod("raise", signal).invoke(null, named(signal, "TERM"));
       return true;
     } catch (ReflectiveOperationException e) {
       return false;
     }
   }
 
-  private static Object named(Class<?> signal) throws ReflectiveOperationException {
-    return signal.getConstructor(String.class).newInstance("TERM");
+  private static Object named(Class<?> signal, String name) throws ReflectiveOperationException {
+    return signal.getConstructor(String.class).newInstance(name);
   }
 }

@@ -11,7 +11,8 @@ import org.slf4j.LoggerFactory;
  * What a process does when the system tells it to terminate (SIGTERM): it passes the word on, lets
  * its work come to an end for a while, and then exits with the code of that work. A second SIGTERM,
  * 2 s later or more, ends it at once. Ctrl-C ends only this process, at once, after its leave
- * message ({@link JobEnd}).
+ * message ({@link JobEnd}), unless the program wants it to do {@linkplain #alsoOnInterrupt the
+ * same}.
  *
  * <p>Threading: the request runs on a thread of the system's.
  */
@@ -30,23 +31,38 @@ public final class Termination {
   private static volatile boolean installed;
 
   private final CountDownLatch finished = new CountDownLatch(1);
+  private final Consumer<Termination> request;
+  private final Duration grace;
   private volatile int exitCode;
   private volatile boolean requested;
 
   /** When SIGTERM came; 0 if it has not. */
   private volatile long toldNanos;
 
+  private Termination(Consumer<Termination> request, Duration grace) {
+    this.request = request;
+    this.grace = grace;
+  }
+
   /**
    * From now on SIGTERM runs {@code request}, and the process has {@code grace} to finish. Where
    * there is nothing to wait for, the request itself may say that all is {@link #finished}.
    */
   public static Termination install(Consumer<Termination> request, Duration grace) {
-    Termination t = new Termination();
-    installed = TerminateSignal.handle(() -> t.terminate(request, grace));
+    Termination t = new Termination(request, grace);
+    installed = TerminateSignal.handle(t::terminate);
     if (!installed) {
       LOG.warn("SIGTERM cannot be noticed here: it will end this process without a last save.");
     }
     return t;
+  }
+
+  /** Has Ctrl-C (SIGINT) do the same, for a program whose every task saves together. */
+  public Termination alsoOnInterrupt() {
+    if (!TerminateSignal.handleInterrupt(this::terminate)) {
+      LOG.debug("Ctrl-C cannot be noticed here: it will end this process without a last save.");
+    }
+    return this;
   }
 
   /** Whether the program handles SIGTERM by {@link #install}. */
@@ -72,7 +88,7 @@ public final class Termination {
     }
   }
 
-  private void terminate(Consumer<Termination> request, Duration grace) {
+  private void terminate() {
     if (isRepeated(toldNanos)) {
       endAtOnce();
     }

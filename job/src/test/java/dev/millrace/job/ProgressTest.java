@@ -1,4 +1,4 @@
-package dev.millrace.examples.mnist;
+package dev.millrace.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

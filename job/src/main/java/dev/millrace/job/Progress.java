@@ -1,8 +1,9 @@
-package dev.millrace.examples.mnist;
+package dev.millrace.job;
 
 import dev.millrace.base.Timers;
 import java.io.PrintStream;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.LongSupplier;
 
 /** Shows how training goes: one line that is rewritten on a terminal, plain lines elsewhere. */
@@ -64,7 +65,7 @@ public final class Progress {
   }
 
   /** The same for one worker of several, which also shows its own part of the steps. */
-  Progress ofWorker() {
+  public Progress ofWorker() {
     return new Progress(out, steps, terminal, true, clock);
   }
 
@@ -142,8 +143,17 @@ public final class Progress {
   }
 
   /** A checkpoint was tested. */
-  void tested(long step, double accuracy) {
+  public void tested(long step, double accuracy) {
     out.printf(Locale.ROOT, "step %d/%d  test accuracy %.2f %%%n", step, steps, accuracy * 100);
+    out.flush();
+  }
+
+  /** The model was evaluated at {@code step}. */
+  public void evaluated(long step, Map<String, Double> metrics) {
+    StringBuilder line = new StringBuilder(terminal ? BEGIN : "");
+    add(line, "step %d/%d  evaluation:", Math.min(step, steps), steps);
+    metrics.forEach((name, value) -> add(line, "  %s %.4f", name, value));
+    out.println(line + (terminal ? END : ""));
     out.flush();
   }
 

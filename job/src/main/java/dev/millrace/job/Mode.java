@@ -1,4 +1,4 @@
-package dev.millrace.examples.mnist;
+package dev.millrace.job;
 
 import java.util.Locale;
 

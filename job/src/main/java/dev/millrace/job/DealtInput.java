@@ -1,0 +1,195 @@
+package dev.millrace.job;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.ops.array.Placeholder;
+import dev.millrace.ops.array.Slice;
+import dev.millrace.ops.state.Scatter;
+import dev.millrace.ring.RingOps;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.data.Dataset;
+import dev.millrace.train.data.Elements;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionRunArgs;
+import dev.millrace.train.hook.SessionRunContext;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SessionRunValues;
+import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.train.variable.Initializers;
+import dev.millrace.train.variable.VariableScope;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Feeds every step with the next batch that falls to this worker, and notes in the {@link
+ * InputLedger}, a variable beside the model, how far it is. The note is written in the step that
+ * trains the batch and saved with the model.
+ *
+ * <p>Each rank of a ring has its own copy of the ledger. The ranks gather their notes in every
+ * step, so rank 0 saves those of all. With them travels whether a rank was told to stop: all ranks
+ * stop after the same step.
+ *
+ * <p>Threading: used by the thread of the steps.
+ */
+final class DealtInput implements SessionRunHook {
+  private static final int PREFETCHED = 4;
+
+  private final Dataset data;
+  private final ModelGraph graph;
+  private final int batchSize;
+  private final int worker;
+  private final int workers;
+  private final StopSwitch stop;
+  private final GraphVariable table;
+  private final Output rows;
+  private final Output next;
+
+  /** What all ranks have said; null outside of a ring. */
+  private final Output gathered;
+
+  private final Node write;
+  private final Output headerRows;
+  private final Output header;
+  private final Node begin;
+  private InputLedger ledger;
+  private Elements elements;
+  private Map<Output, Tensor> fed = Map.of();
+
+  /**
+   * For worker {@code worker} of {@code workers}.
+   *
+   * @param ring whether the workers are ranks of a ring, by whose ops they gather
+   */
+  DealtInput(
+      Scope scope,
+      Dataset data,
+      ModelGraph graph,
+      int batchSize,
+      int worker,
+      int workers,
+      boolean ring,
+      StopSwitch stop) {
+    this.data = data;
+    this.graph = graph;
+    this.batchSize = batchSize;
+    this.worker = worker;
+    this.workers = workers;
+    this.stop = stop;
+    table =
+        VariableScope.of(scope)
+            .withTrainable(false)
+            .variable(
+                "input_ledger",
+                DType.INT64,
+                Shape.of(InputLedger.ROWS, InputLedger.COLUMNS),
+                Initializers.zeros());
+    Scope own = scope.withSubScope("input_ledger").colocatedWith(table.node());
+    rows = Placeholder.of(own.withName("rows"), DType.INT32, Shape.of(-1));
+    int columns = InputLedger.COLUMNS;
+    next = Placeholder.of(own.withName("next"), DType.INT64, Shape.of(1, ring ? columns + 1 : 2));
+    gathered = ring ? RingOps.allGather(own, next) : null;
+    Output notes =
+        ring ? Slice.of(own, gathered, new int[] {0, 0}, new int[] {workers, columns}) : next;
+    write = Scatter.update(own, table.handle(), rows, notes);
+    headerRows = Placeholder.of(own.withName("header_rows"), DType.INT32, Shape.of(1));
+    header = Placeholder.of(own.withName("header"), DType.INT64, Shape.of(1, columns));
+    begin = Scatter.update(own, table.handle(), headerRows, header);
+  }
+
+  /** Goes on where the model does that the session has, as restored or as it is on the servers. */
+  @Override
+  public void afterCreateSession(Session session, Coordinator coordinator) {
+    close();
+    try (Tensor t = session.fetch(table.read())) {
+      ledger = InputLedger.of(t.toLongs(), workers);
+    }
+    // All workers write the same, whoever is first.
+    try (Tensor row = Tensor.vector(ledger.header());
+        Tensor count = Tensor.of(Shape.of(1, 2), (long) workers, 0L)) {
+      session
+          .run(Map.of(headerRows, row, header, count), List.of(), List.of(begin))
+          .forEach(Tensor::close);
+    }
+    elements =
+        new DealtData(data, ledger, worker).batch(batchSize, false).prefetch(PREFETCHED).elements();
+    elements.seek(ledger.position(worker));
+  }
+
+  /** Takes a batch here and not before: a step that is run again after a loss takes its own. */
+  @Override
+  public SessionRunArgs beforeRun(SessionRunContext context) {
+    release();
+    Tensor[] batch = elements.next();
+    if (batch.length != graph.inputs().size()) {
+      Elements.release(batch);
+      throw MillraceException.invalid(
+          "An element of the training data has %d tensors; the first one had %d.",
+          batch.length, graph.inputs().size());
+    }
+    fed = new LinkedHashMap<>();
+    for (int i = 0; i < batch.length; i++) {
+      fed.put(graph.inputs().get(i), batch[i]);
+    }
+    long[] at = elements.position();
+    if (gathered == null) {
+      fed.put(next, Tensor.of(Shape.of(1, 2), at));
+      fed.put(rows, Tensor.vector(ledger.row(worker)));
+    } else {
+      fed.put(next, Tensor.of(Shape.of(1, 3), at[0], at[1], stop.isRaised() ? 1L : 0L));
+      int[] all = new int[workers];
+      for (int i = 0; i < workers; i++) {
+        all[i] = ledger.row(i);
+      }
+      fed.put(rows, Tensor.vector(all));
+    }
+    Output loss = graph.model().loss();
+    List<Output> fetches = gathered == null ? List.of(loss) : List.of(loss, gathered);
+    return new SessionRunArgs(fetches, fed, List.of(write), false);
+  }
+
+  @Override
+  public void afterRun(SessionRunContext context, SessionRunValues values) {
+    if (Double.isNaN(values.value(graph.model().loss()).doubleValue())) {
+      throw NotANumber.failure(graph, fed, worker, elements.position());
+    }
+    if (gathered != null) {
+      Tensor all = values.value(gathered);
+      for (int i = 0; i < workers; i++) {
+        if (all.longAt(i * 3L + 2) != 0) {
+          stop.raise();
+          context.requestStop();
+        }
+      }
+    }
+    release();
+  }
+
+  @Override
+  public void end(Session session) {
+    close();
+  }
+
+  @Override
+  public void abandon(Session session, MillraceException cause) {
+    close();
+  }
+
+  private void close() {
+    release();
+    if (elements != null) {
+      elements.close();
+      elements = null;
+    }
+  }
+
+  private void release() {
+    fed.values().forEach(Tensor::close);
+    fed = Map.of();
+  }
+}

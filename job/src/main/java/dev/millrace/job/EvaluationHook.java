@@ -1,0 +1,136 @@
+package dev.millrace.job;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Scope;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.Session;
+import dev.millrace.storage.AtomicFile;
+import dev.millrace.storage.record.EventWriter;
+import dev.millrace.train.GlobalStep;
+import dev.millrace.train.checkpoint.Saver;
+import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.SessionRunArgs;
+import dev.millrace.train.hook.SessionRunContext;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SessionRunValues;
+import dev.millrace.train.variable.GraphVariable;
+import java.nio.file.Path;
+import java.util.Map;
+
+/**
+ * Evaluates the model beside the steps of the chief, each time some were made and at the end. The
+ * figures go to the folder {@code eval} of the job. The best model is kept in its folder {@code
+ * best}.
+ *
+ * <p>Threading: used by the thread of the steps.
+ */
+final class EvaluationHook implements SessionRunHook {
+  /** The folder of the best model. */
+  static final String BEST = "best";
+
+  private final JobSpec job;
+  private final JobSettings settings;
+  private final Scope scope;
+  private final Evaluation evaluation;
+  private final GraphVariable step;
+  private final Progress progress;
+  private Saver saver;
+  private EventWriter events;
+  private long evaluated;
+  private double best = Double.NaN;
+  private Map<String, Double> last = Map.of();
+
+  EvaluationHook(
+      JobSpec job,
+      JobSettings settings,
+      Scope scope,
+      Evaluation evaluation,
+      GraphVariable step,
+      Progress progress) {
+    this.job = job;
+    this.settings = settings;
+    this.scope = scope;
+    this.evaluation = evaluation;
+    this.step = step;
+    this.progress = progress;
+  }
+
+  @Override
+  public void begin() {
+    if (settings.folder() != null) {
+      saver = job.best() == null ? null : Saver.of(scope);
+      events = new EventWriter(settings.folder().resolve("eval"));
+    }
+  }
+
+  @Override
+  public void afterCreateSession(Session session, Coordinator coordinator) {
+    evaluated = GlobalStep.now(session, step);
+  }
+
+  @Override
+  public SessionRunArgs beforeRun(SessionRunContext context) {
+    return settings.evaluateEvery() == 0
+        ? SessionRunArgs.NONE
+        : SessionRunArgs.fetching(step.read());
+  }
+
+  @Override
+  public void afterRun(SessionRunContext context, SessionRunValues values) {
+    long every = settings.evaluateEvery();
+    if (every > 0) {
+      long now = values.value(step.read()).longValue();
+      if (now / every > evaluated / every && now < settings.steps()) {
+        evaluate(context.session(), now, context.options());
+      }
+    }
+  }
+
+  /** Evaluates the model that {@code session} has at {@code now}. */
+  Map<String, Double> evaluate(Session session, long now, RunOptions options) {
+    evaluated = now;
+    last = evaluation.run(session, options);
+    progress.evaluated(now, last);
+    if (events != null) {
+      last.forEach((name, value) -> events.addScalar(name, value.floatValue(), now));
+      events.flush();
+    }
+    keepBest(session, now);
+    return last;
+  }
+
+  private void keepBest(Session session, long now) {
+    if (saver == null) {
+      return;
+    }
+    Double value = last.get(job.best());
+    if (value == null) {
+      throw MillraceException.invalid(
+          "The best model is to be kept by '%s'; the metrics of the model are %s.",
+          job.best(), last.keySet());
+    }
+    boolean better = Double.isNaN(best) || (job.highest() ? value > best : value < best);
+    if (better && !Double.isNaN(value)) {
+      best = value;
+      Path folder = settings.folder().resolve(BEST);
+      AtomicFile.makeDirectories(folder);
+      saver.save(session, folder.resolve("model.ckpt"), now);
+    }
+  }
+
+  @Override
+  public void end(Session session) {
+    close();
+  }
+
+  @Override
+  public void abandon(Session session, MillraceException cause) {
+    close();
+  }
+
+  private void close() {
+    if (events != null) {
+      events.close();
+    }
+  }
+}

@@ -1,0 +1,121 @@
+package dev.millrace.job;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.HeldPorts;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
+import dev.millrace.collective.Ring;
+import dev.millrace.collective.Settings;
+import dev.millrace.collective.member.RankConfig;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * All tasks, or all ranks, of a job as threads of this process, which talk to each other as
+ * processes do.
+ *
+ * <p>Threading: used by one thread.
+ */
+final class InProcessJob {
+  /** How long tasks have to end when one of them has failed, or the chief is done. */
+  private static final Duration LEAVE = Duration.ofSeconds(30);
+
+  private final Trainer trainer;
+  private final StopSwitch stop;
+  private final List<CompletableFuture<JobResult>> tasks = new ArrayList<>();
+
+  InProcessJob(Trainer trainer, StopSwitch stop) {
+    this.trainer = trainer;
+    this.stop = stop;
+  }
+
+  /** Trains with {@code ps} parameter servers and {@code workers}. */
+  JobResult cluster(int ps, int workers) {
+    ClusterSpec spec;
+    try (HeldPorts ports = HeldPorts.take(ps + workers)) {
+      List<String> all = ports.addresses();
+      spec =
+          ClusterSpec.of(Map.of("ps", all.subList(0, ps), "worker", all.subList(ps, ps + workers)));
+    }
+    for (int i = 0; i < workers; i++) {
+      TaskId id = new TaskId("worker", i);
+      start(id.toString(), () -> trainer.work(spec, id, true));
+    }
+    for (int i = 0; i < ps; i++) {
+      TaskId id = new TaskId("ps", i);
+      start(
+          id.toString(),
+          () -> {
+            trainer.serve(spec, id);
+            return null;
+          });
+    }
+    return await();
+  }
+
+  /** Trains with {@code ranks} of a ring. */
+  JobResult ring(int ranks) {
+    String name = "job-" + UUID.randomUUID();
+    for (int i = 0; i < ranks; i++) {
+      RankConfig place = new RankConfig(i, ranks, null, null, null, "127.0.0.1", name, i == 0);
+      start(
+          "rank " + i,
+          () -> {
+            try (Ring ring = Ring.init(Settings.of(place))) {
+              return trainer.rank(ring);
+            }
+          });
+    }
+    return await();
+  }
+
+  private void start(String name, Callable<JobResult> body) {
+    CompletableFuture<JobResult> done = new CompletableFuture<>();
+    tasks.add(done);
+    Thread.ofPlatform()
+        .daemon()
+        .name("millrace-" + name)
+        .start(
+            () -> {
+              try {
+                done.complete(body.call());
+              } catch (Throwable e) { // an Error too: whoever waits has to hear of it
+                done.completeExceptionally(e);
+              }
+            });
+  }
+
+  /** The result of the first task, once all have ended; the failure of the first to fail. */
+  private JobResult await() {
+    CompletableFuture<Void> failed = new CompletableFuture<>();
+    tasks.forEach(t -> t.whenComplete((r, e) -> failOn(failed, e)));
+    CompletableFuture<Void> all = CompletableFuture.allOf(tasks.toArray(CompletableFuture[]::new));
+    try {
+      CompletableFuture.anyOf(all, failed).join();
+    } catch (CompletionException e) {
+      stop.raise();
+      // Those that can still save do so; the others wait for what will not come.
+      CompletableFuture<Void> over = all.exceptionally(x -> null);
+      over.completeOnTimeout(null, LEAVE.toSeconds(), TimeUnit.SECONDS).join();
+      throw MillraceException.of(cause(e));
+    }
+    return tasks.getFirst().join();
+  }
+
+  private static void failOn(CompletableFuture<Void> failed, Throwable e) {
+    if (e != null) {
+      failed.completeExceptionally(e);
+    }
+  }
+
+  private static Throwable cause(CompletionException e) {
+    return e.getCause() == null ? e : e.getCause();
+  }
+}

@@ -1,0 +1,88 @@
+package dev.millrace.job;
+
+import dev.millrace.base.MillraceException;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * How a job trains, as its flags say.
+ *
+ * @param steps global steps, all workers together
+ * @param folder where checkpoints, summaries and the result go; null for nowhere
+ * @param evaluateEvery steps between two evaluations; 0 for one at the end
+ * @param stepTimeout how long a step may take; null for no limit
+ */
+record JobSettings(
+    Mode mode,
+    long steps,
+    int batchSize,
+    Path folder,
+    Duration saveEvery,
+    long evaluateEvery,
+    Duration stepTimeout,
+    int backupWorkers,
+    int stalenessBound,
+    long seed) {
+  /** What {@code flags} say for a job at {@code place}; {@code examples} are in one epoch. */
+  static JobSettings of(Flags flags, Place place, ExampleCount examples) {
+    Mode mode = place.mode();
+    int workers = place.workers();
+    int batch = positive(flags.integer(JobFlags.BATCH_SIZE), JobFlags.BATCH_SIZE);
+    int epochs = positive(flags.integer(JobFlags.EPOCHS), JobFlags.EPOCHS);
+    int backup = atLeastZero(flags.integer(JobFlags.BACKUP_WORKERS), JobFlags.BACKUP_WORKERS);
+    if (backup > 0 && (mode != Mode.SYNC || backup >= workers)) {
+      throw MillraceException.invalid(
+          "--backup-workers is %d; only --mode sync has them, and at least one of the %d workers"
+              + " must be waited for.",
+          backup, workers);
+    }
+    Double rate = flags.number(JobFlags.LEARNING_RATE);
+    if (rate != null && !(rate > 0 && rate < Double.POSITIVE_INFINITY)) {
+      throw MillraceException.invalid("--learning-rate is %s; it must be a number above 0.", rate);
+    }
+    Long steps = flags.longInteger(JobFlags.STEPS);
+    if (steps != null && flags.isGiven(JobFlags.EPOCHS)) {
+      throw MillraceException.invalid("Give --steps or --epochs, not both.");
+    }
+    if (steps != null) {
+      positive(Math.toIntExact(Math.min(steps, Integer.MAX_VALUE)), JobFlags.STEPS);
+    }
+    int together = mode == Mode.SYNC || mode == Mode.RING ? workers - backup : 1;
+    int timeout = atLeastZero(flags.integer(JobFlags.STEP_TIMEOUT), JobFlags.STEP_TIMEOUT);
+    return new JobSettings(
+        mode,
+        steps != null ? steps : stepsOf(epochs, examples.get(), (long) batch * together),
+        batch,
+        flags.path(JobFlags.LOG_DIR),
+        Duration.ofSeconds(positive(flags.integer(JobFlags.SAVE_EVERY), JobFlags.SAVE_EVERY)),
+        Math.max(0, flags.longInteger(JobFlags.EVALUATE_EVERY)),
+        timeout == 0 ? null : Duration.ofSeconds(timeout),
+        backup,
+        atLeastZero(flags.integer(JobFlags.STALENESS_BOUND), JobFlags.STALENESS_BOUND),
+        flags.longInteger(JobFlags.SEED));
+  }
+
+  /** How many examples an epoch has, counted only if somebody asks. */
+  @FunctionalInterface
+  interface ExampleCount {
+    long get();
+  }
+
+  private static long stepsOf(int epochs, long examples, long perStep) {
+    return Math.max(1, Math.ceilDiv(epochs * examples, perStep));
+  }
+
+  private static int positive(int value, String flag) {
+    if (value < 1) {
+      throw MillraceException.invalid("--%s is %d; it must be at least 1.", flag, value);
+    }
+    return value;
+  }
+
+  private static int atLeastZero(int value, String flag) {
+    if (value < 0) {
+      throw MillraceException.invalid("--%s is %d; it must be at least 0.", flag, value);
+    }
+    return value;
+  }
+}

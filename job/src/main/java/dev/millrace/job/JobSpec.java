@@ -1,0 +1,44 @@
+package dev.millrace.job;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.data.Dataset;
+import dev.millrace.train.data.Elements;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.optimizer.Minimizer;
+import java.util.List;
+import java.util.function.Function;
+
+/**
+ * What a program has said of its job.
+ *
+ * @param evaluate null if there is nothing to evaluate on
+ * @param best the metric by which the best model is kept; null for none
+ * @param highest whether more of it is better
+ * @param loop null for the usual one
+ */
+record JobSpec(
+    String name,
+    Function<ModelBuilder, Model> model,
+    Function<Flags, Dataset> train,
+    Function<Flags, Dataset> evaluate,
+    Function<OptimizerContext, Minimizer> optimizer,
+    List<Function<Model, SessionRunHook>> hooks,
+    String best,
+    boolean highest,
+    TrainingLoop loop) {
+  /** How many elements an epoch of {@code data} has. */
+  static long count(Dataset data) {
+    try (Elements elements = data.elements()) {
+      long n = 0;
+      for (Tensor[] e = elements.next(); e != null; e = elements.next()) {
+        Elements.release(e);
+        n++;
+      }
+      if (n == 0) {
+        throw MillraceException.invalid("The training data is empty.");
+      }
+      return n;
+    }
+  }
+}

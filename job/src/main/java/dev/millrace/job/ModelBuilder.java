@@ -1,0 +1,92 @@
+package dev.millrace.job;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Output;
+import dev.millrace.graph.Scope;
+import dev.millrace.tensor.Shape;
+import dev.millrace.train.layers.Activation;
+import dev.millrace.train.layers.Dense;
+import dev.millrace.train.layers.Dropout;
+import dev.millrace.train.layers.Embedding;
+import dev.millrace.train.variable.GraphVariable;
+import dev.millrace.train.variable.Initializers;
+import dev.millrace.train.variable.VariableScope;
+import java.util.List;
+
+/**
+ * What a program builds its model with: the inputs, one for each tensor of an element of the data,
+ * the usual layers, and the scopes for everything else. A model is built twice, to train and to
+ * evaluate; the second time finds the variables of the first.
+ */
+public final class ModelBuilder {
+  private final VariableScope variables;
+  private final List<Output> inputs;
+  private final boolean training;
+  private final Flags flags;
+
+  ModelBuilder(VariableScope variables, List<Output> inputs, boolean training, Flags flags) {
+    this.variables = variables;
+    this.inputs = inputs;
+    this.training = training;
+    this.flags = flags;
+  }
+
+  /** Batches of tensor number {@code i} of the elements, from 0. */
+  public Output input(int i) {
+    if (i < 0 || i >= inputs.size()) {
+      throw MillraceException.invalid(
+          "The model asks for input %d; an element of the data has %d tensors, numbered from 0.",
+          i, inputs.size());
+    }
+    return inputs.get(i);
+  }
+
+  /** How many inputs there are. */
+  public int inputs() {
+    return inputs.size();
+  }
+
+  /** Whether this is the model that is trained, rather than the one that is evaluated. */
+  public boolean training() {
+    return training;
+  }
+
+  /** The flags of the program. */
+  public Flags flags() {
+    return flags;
+  }
+
+  /** Where ops are added. */
+  public Scope scope() {
+    return variables.scope();
+  }
+
+  /** Where variables are made. */
+  public VariableScope variables() {
+    return variables;
+  }
+
+  /** A fully connected layer without activation. */
+  public Output dense(String name, Output x, int units) {
+    return Dense.of(variables, name, x, units);
+  }
+
+  /** A fully connected layer with an activation, such as {@code Activations::relu}. */
+  public Output dense(String name, Output x, int units, Activation activation) {
+    return Dense.of(variables, name, x, units, activation);
+  }
+
+  /** The rows of a table of {@code rows} rows of {@code width} that {@code ids} name. */
+  public Output embedding(String name, Output ids, long rows, int width) {
+    GraphVariable table =
+        variables
+            .withSubScope(name)
+            .variable("table", Shape.of(rows, width), Initializers.randomUniform(-.05, .05));
+    return Embedding.lookup(scope(), table, ids);
+  }
+
+  /** Sets a share of {@code x} to 0 while training; leaves it alone when evaluating. */
+  public Output dropout(Output x, float rate) {
+    return training ? Dropout.of(scope(), x, rate) : x;
+  }
+}

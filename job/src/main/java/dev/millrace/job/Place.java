@@ -1,0 +1,158 @@
+package dev.millrace.job;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.config.ForeignVariables;
+import dev.millrace.base.config.RankSettings;
+import dev.millrace.base.config.Setting;
+import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.TaskId;
+import dev.millrace.cluster.spec.TfConfig;
+import dev.millrace.collective.member.RankConfig;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What a process of a job is: by the tutorial's flags, the variables of the same names, TF_CONFIG
+ * or a launcher of ranks.
+ *
+ * @param mode how the job trains
+ * @param cluster the tasks of the job; null if it has none or if they are all in this process
+ * @param task which of them this process is; null if there is no cluster
+ * @param rank whether a launcher started this process as a rank
+ * @param ps the parameter servers of the job
+ * @param workers the workers or ranks of the job
+ */
+record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, int workers) {
+  private static final String EVALUATOR = "evaluator";
+
+  /** The place of this process. */
+  static Place of(Flags flags) {
+    return of(flags, Config.ofProcess());
+  }
+
+  /** The place of a process with these variables. */
+  static Place of(Flags flags, Config config) {
+    TfConfig tf = config.find(ForeignVariables.TF_CONFIG).map(TfConfig::parse).orElse(null);
+    TaskId task = task(flags, config, tf);
+    ClusterSpec cluster = cluster(flags, config, tf);
+    boolean rank =
+        RankConfig.fromEnvironment(config).size() > 1 || config.find(RankSettings.RANK).isPresent();
+    Mode mode = mode(flags, cluster != null || task != null, rank);
+    int workers = Math.max(1, flags.integer(JobFlags.WORKERS));
+    if (!mode.hasServers()) {
+      if (task != null && !task.job().equals(EVALUATOR)) {
+        throw MillraceException.invalid(
+            "--mode %s has no tasks, but this process is %s. Leave out the mode or the task.",
+            mode, task);
+      }
+      boolean ranks = mode == Mode.RING;
+      int count = !ranks ? 1 : rank ? RankConfig.fromEnvironment(config).size() : workers;
+      return new Place(mode, null, task, ranks && rank, 0, count);
+    }
+    if (task == null && cluster != null) {
+      throw MillraceException.invalid(
+          "The cluster is given, but not which task of it this process is: add --job_name and"
+              + " --task_index, or leave the cluster out to have all of it in this process.");
+    }
+    if (task == null) {
+      return new Place(mode, null, null, false, flags.integer(JobFlags.PS), workers);
+    }
+    if (task.job().equals(EVALUATOR)) {
+      int known = cluster == null ? workers : cluster.replicas().size();
+      return new Place(mode, cluster, task, false, 1, known);
+    }
+    check(cluster, task);
+    return new Place(
+        mode, cluster, task, false, cluster.tasks("ps").size(), cluster.replicas().size());
+  }
+
+  private static void check(ClusterSpec cluster, TaskId task) {
+    if (cluster == null) {
+      throw MillraceException.invalid(
+          "This process is %s, but of which cluster? Add --ps_hosts and --worker_hosts.", task);
+    }
+    if (cluster.tasks("ps").isEmpty() || cluster.replicas().isEmpty()) {
+      throw MillraceException.invalid(
+          "The jobs of the cluster are %s; training needs ps and worker. Without parameter servers"
+              + " there is --mode ring.",
+          cluster.jobs());
+    }
+    if (!task.job().equals("ps") && !cluster.replicas().contains(task)) {
+      throw MillraceException.invalid(
+          "This process is %s; the tasks that train are %s, and the others ps or evaluator.",
+          task, cluster.replicas());
+    }
+    cluster.address(task);
+  }
+
+  private static Mode mode(Flags flags, boolean cluster, boolean rank) {
+    String text = flags.text(JobFlags.MODE);
+    if (text == null) {
+      return cluster ? Mode.ASYNC : rank ? Mode.RING : Mode.LOCAL;
+    }
+    try {
+      return Mode.valueOf(text.strip().toUpperCase(Locale.ROOT));
+    } catch (IllegalArgumentException e) {
+      throw MillraceException.invalid(
+          "--mode is '%s'; it must be one of %s.", text, Arrays.toString(Mode.values()));
+    }
+  }
+
+  private static TaskId task(Flags flags, Config config, TfConfig tf) {
+    String job = text(flags.text(JobFlags.JOB_NAME), config, ForeignVariables.JOB_NAME);
+    if (job == null) {
+      return tf == null ? null : tf.task();
+    }
+    Integer index = flags.integer(JobFlags.TASK_INDEX);
+    String given = config.find(ForeignVariables.TASK_INDEX).orElse("0").strip();
+    try {
+      return new TaskId(job, index != null ? index : Integer.parseInt(given));
+    } catch (NumberFormatException e) {
+      throw MillraceException.invalid("TASK_INDEX is '%s'; it must be 0, 1, 2, ...", given);
+    }
+  }
+
+  private static ClusterSpec cluster(Flags flags, Config config, TfConfig tf) {
+    Map<String, String> jobs = new LinkedHashMap<>();
+    put(jobs, "ps", text(flags.text(JobFlags.PS_HOSTS), config, ForeignVariables.PS_HOSTS));
+    put(
+        jobs,
+        "worker",
+        text(flags.text(JobFlags.WORKER_HOSTS), config, ForeignVariables.WORKER_HOSTS));
+    return !jobs.isEmpty() ? ClusterSpec.ofHosts(jobs) : tf == null ? null : tf.cluster();
+  }
+
+  private static void put(Map<String, String> jobs, String job, String hosts) {
+    if (hosts != null) {
+      jobs.put(job, hosts);
+    }
+  }
+
+  private static String text(String flag, Config config, Setting<String> variable) {
+    return Optional.ofNullable(flag).or(() -> config.find(variable)).orElse(null);
+  }
+
+  /** Whether this process tests the checkpoints of a job that others train. */
+  boolean isEvaluator() {
+    return task != null && task.job().equals(EVALUATOR);
+  }
+
+  /** Whether the whole job runs in this process. */
+  boolean isWhole() {
+    return mode == Mode.LOCAL || task == null && !rank;
+  }
+
+  @Override
+  public String toString() {
+    String who = task != null ? task.toString() : rank ? "a rank" : "this process";
+    String tasks =
+        mode == Mode.LOCAL
+            ? "one process"
+            : mode == Mode.RING ? workers + " ranks" : ps + " ps, " + workers + " workers";
+    return mode + ", " + tasks + (isWhole() && mode != Mode.LOCAL ? " in " : ": ") + who;
+  }
+}

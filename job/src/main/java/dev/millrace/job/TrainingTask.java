@@ -1,0 +1,223 @@
+package dev.millrace.job;
+
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
+import dev.millrace.graph.Node;
+import dev.millrace.graph.Scope;
+import dev.millrace.runtime.RunOptions;
+import dev.millrace.train.GlobalStep;
+import dev.millrace.train.GraphSummaries;
+import dev.millrace.train.data.Dataset;
+import dev.millrace.train.graph.GroupNodes;
+import dev.millrace.train.hook.SessionFactory;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.StopAtStepHook;
+import dev.millrace.train.job.JobResultFile;
+import dev.millrace.train.session.MonitoredTrainingSession;
+import dev.millrace.train.session.TrainingSettings;
+import dev.millrace.train.variable.GraphVariable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
+
+/**
+ * One task of a job that trains: its graph, its hooks and its loop.
+ *
+ * <p>Threading: one thread; {@link #isStopped} may be asked by any.
+ */
+final class TrainingTask {
+  private final JobSpec job;
+  private final JobSettings settings;
+  private final Scope scope;
+  private final int index;
+  private final ModelGraph graph;
+  private final GraphVariable step;
+  private final Node train;
+  private final List<SessionRunHook> hooks = new ArrayList<>();
+  private final Progress progress;
+
+  /** Null on tasks that do not evaluate. */
+  private final EvaluationHook evaluation;
+
+  private volatile boolean stopped;
+
+  /**
+   * Builds the graph of worker {@code index} of {@code workers}.
+   *
+   * @param evaluation what the first worker evaluates on, or null
+   * @param ring whether the workers are ranks
+   * @param progress what shows the steps; null for nothing
+   */
+  TrainingTask(
+      JobSpec job,
+      Flags flags,
+      JobSettings settings,
+      Scope scope,
+      int index,
+      int workers,
+      boolean ring,
+      Cooperation.Around around,
+      Dataset data,
+      Dataset evaluation,
+      StopSwitch stop,
+      Progress progress) {
+    this.job = job;
+    this.settings = settings;
+    this.scope = scope;
+    this.index = index;
+    this.progress = progress;
+    List<ModelGraph.Input> inputs = ModelGraph.inputsOf(data);
+    graph = ModelGraph.toTrain(job, scope, inputs, flags);
+    for (ModelMetric m : graph.model().metrics()) {
+      if (m.mean()) {
+        GraphSummaries.scalar(scope, m.name(), m.statistics());
+      }
+    }
+    step = GlobalStep.of(scope);
+    OptimizerContext context = new OptimizerContext(scope, step, settings.steps(), workers, flags);
+    Cooperation cooperation = around.of(job.optimizer().apply(context));
+    Node minimize = cooperation.minimizer().minimize(scope, graph.model().loss(), step);
+    List<Node> all = new ArrayList<>(ModelGraph.updates(scope.graph()));
+    all.add(minimize);
+    train = all.size() == 1 ? minimize : GroupNodes.in(scope.withSubScope("step"), all);
+    hooks.add(new DealtInput(scope, data, graph, settings.batchSize(), index, workers, ring, stop));
+    hooks.addAll(cooperation.hooks().get());
+    hooks.add(StopAtStepHook.at(step, settings.steps()));
+    job.hooks().forEach(h -> hooks.add(h.apply(graph.model())));
+    if (progress != null) {
+      hooks.add(new ProgressHook(progress, graph.model().loss(), step.read()));
+    }
+    this.evaluation =
+        evaluation == null || index > 0
+            ? null
+            : new EvaluationHook(
+                job,
+                settings,
+                scope,
+                new Evaluation(
+                    ModelGraph.toEvaluate(job, scope, inputs, flags),
+                    evaluation,
+                    settings.batchSize()),
+                step,
+                progress);
+    if (this.evaluation != null) {
+      hooks.add(this.evaluation);
+    }
+  }
+
+  /** Adds a hook. */
+  void add(SessionRunHook hook) {
+    hooks.add(hook);
+  }
+
+  /** Has the chief note at its end how that was, as {@code name}. */
+  void writeEnd(String name) {
+    if (index == 0 && settings.folder() != null) {
+      hooks.add(new JobResultFile(settings.folder(), name, this::isStopped));
+    }
+  }
+
+  /** The count of steps. */
+  GraphVariable step() {
+    return step;
+  }
+
+  /** Whether training ended because the job was told to stop. */
+  boolean isStopped() {
+    return stopped;
+  }
+
+  /** The usual settings with all hooks. */
+  TrainingSettings settings() {
+    return TrainingSettings.DEFAULT
+        .withChief(index == 0)
+        .withFolder(settings.folder())
+        .withStepTimeout(settings.stepTimeout())
+        .withSaveEvery(settings.folder() == null ? null : settings.saveEvery())
+        .withSavesOnTermination(false)
+        .withHooks(hooks.toArray(SessionRunHook[]::new));
+  }
+
+  /**
+   * Trains; the first worker has the result, others null. Fails with CANCELLED if the job was told
+   * to stop before its last step.
+   *
+   * @param told whether the job was told to stop, asked at the end
+   */
+  JobResult train(SessionFactory sessions, TrainingSettings training, BooleanSupplier told) {
+    long start = Timers.system().now();
+    JobResult result;
+    try (MonitoredTrainingSession session =
+        MonitoredTrainingSession.start(scope, sessions, training)) {
+      if (GlobalStep.now(session.raw(), step) < settings.steps()) {
+        loop(session);
+      }
+      long now =
+          index == 0 || told.getAsBoolean()
+              ? GlobalStep.now(session.raw(), step)
+              : settings.steps();
+      stopped = told.getAsBoolean() && now < settings.steps();
+      if (progress != null) {
+        progress.end(now);
+      }
+      Map<String, Double> metrics =
+          evaluation == null || stopped ? Map.of() : evaluated(session, now);
+      double seconds = (Timers.system().now() - start) / 1e9;
+      result =
+          new JobResult(
+              job.name(),
+              settings.mode().toString(),
+              now,
+              settings.steps(),
+              metrics,
+              seconds,
+              stopped);
+    }
+    if (index > 0 && !stopped) {
+      return null;
+    }
+    if (index == 0 && settings.folder() != null) {
+      result.write(settings.folder());
+    }
+    if (stopped) {
+      throw stopped();
+    }
+    return result;
+  }
+
+  private Map<String, Double> evaluated(MonitoredTrainingSession session, long now) {
+    try {
+      return evaluation.evaluate(session.raw(), now, RunOptions.DEFAULT);
+    } catch (RuntimeException e) {
+      session.fail(MillraceException.of(e));
+      throw e;
+    }
+  }
+
+  private void loop(MonitoredTrainingSession session) {
+    try {
+      if (job.loop() != null) {
+        job.loop().train(session, train, graph.model());
+      } else {
+        session.loop(s -> s.run(Map.of(), train));
+      }
+    } catch (RuntimeException e) {
+      MillraceException m = MillraceException.of(e);
+      session.fail(m);
+      // A session that was cancelled has failed; only a request to stop ends training well.
+      throw m.code() == Code.CANCELLED
+          ? new MillraceException(Code.ABORTED, "Training was cancelled: " + m.getMessage(), m)
+          : m;
+    }
+  }
+
+  /** What is said of a job that was told to stop. */
+  static MillraceException stopped() {
+    return new MillraceException(
+        Code.CANCELLED,
+        "The job was told to stop before its last step. Started again with the same --log-dir it"
+            + " goes on from its checkpoint.");
+  }
+}

@@ -1,0 +1,251 @@
+package dev.millrace.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.jr.ob.JSON;
+import dev.millrace.base.MillraceException;
+import dev.millrace.graph.Output;
+import dev.millrace.ops.array.Const;
+import dev.millrace.tensor.Shape;
+import dev.millrace.tensor.Tensor;
+import dev.millrace.train.data.Datasets;
+import dev.millrace.train.layers.Losses;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+@Timeout(120)
+class JobTest {
+  private static final int EXAMPLES = 240;
+
+  private final AtomicIntegerArray trained = new AtomicIntegerArray(EXAMPLES);
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+  private final StopSwitch stop = new StopSwitch(() -> {});
+
+  @TempDir Path folder;
+
+  private int run(Job job, String... args) {
+    return job.call(stop, new PrintStream(out, true), new PrintStream(err, true), args);
+  }
+
+  private String err() {
+    return err.toString(StandardCharsets.UTF_8);
+  }
+
+  private Map<String, Object> result() throws IOException {
+    return JSON.std.mapFrom(Files.readString(folder.resolve(JobResult.FILE)));
+  }
+
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void aModelTrainsInEveryMode(Mode mode) throws IOException {
+    // Enough examples that 300 steps do not learn them by heart.
+    AtomicIntegerArray many = new AtomicIntegerArray(4000);
+    int code =
+        run(
+            Click.job(many),
+            "--mode",
+            mode.toString(),
+            "--steps",
+            "300",
+            "--log-dir",
+            folder.toString(),
+            "--evaluate-every",
+            "100");
+    assertEquals(0, code, err());
+    Map<String, Object> result = result();
+    assertEquals("ok", result.get("outcome"));
+    assertTrue(((Number) result.get("step")).longValue() >= 300, result.toString());
+    double accuracy = ((Number) ((Map<?, ?>) result.get("metrics")).get("accuracy")).doubleValue();
+    assertTrue(accuracy > .8, "accuracy " + accuracy);
+    String text = out.toString(StandardCharsets.UTF_8);
+    assertTrue(text.contains("evaluation:  loss"), text);
+    assertTrue(text.lines().toList().getLast().startsWith("click: step 30"), text);
+  }
+
+  /** Three ranks, then two, then one process: nobody trains an example twice in an epoch. */
+  @Test
+  void aJobGoesOnWithOtherWorkersWhereTheDataWas() {
+    String logs = folder.toString();
+    Job job = Click.job(trained);
+    assertEquals(0, run(job, "--mode=ring", "--workers=3", "--steps=2", "--log-dir", logs), err());
+    assertEquals(120, total());
+    assertEquals(0, run(job, "--mode=ring", "--workers=2", "--steps=5", "--log-dir", logs), err());
+    assertEquals(EXAMPLES, total());
+    for (int i = 0; i < EXAMPLES; i++) {
+      assertEquals(1, trained.get(i), "example " + i);
+    }
+    assertEquals(0, run(job, "--steps=17", "--log-dir", logs), err());
+    for (int i = 0; i < EXAMPLES; i++) {
+      assertEquals(2, trained.get(i), "example " + i);
+    }
+  }
+
+  private int total() {
+    int sum = 0;
+    for (int i = 0; i < EXAMPLES; i++) {
+      sum += trained.get(i);
+    }
+    return sum;
+  }
+
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void aJobThatIsToldToStopSavesAndGoesOn(Mode mode) throws Exception {
+    String[] args = {"--mode", mode.toString(), "--steps", "1000000", "--log-dir", folder + ""};
+    CompletableFuture<Void> begun = new CompletableFuture<>();
+    Job job = Click.job(trained).hook(m -> new AtStep(10, begun));
+    CompletableFuture<Integer> code = CompletableFuture.supplyAsync(() -> run(job, args));
+    CompletableFuture.anyOf(begun, code).get(60, TimeUnit.SECONDS);
+    assertTrue(begun.isDone(), err());
+    stop.raise();
+    assertEquals(143, code.get(60, TimeUnit.SECONDS), err());
+    assertTrue(err().contains("goes on from its checkpoint"), err());
+    Map<String, Object> result = result();
+    assertEquals("stopped", result.get("outcome"));
+    long step = ((Number) result.get("step")).longValue();
+    long more = step + 5;
+    StopSwitch fresh = new StopSwitch(() -> {});
+    int again =
+        Click.job(trained)
+            .call(
+                fresh,
+                new PrintStream(out, true),
+                new PrintStream(err, true),
+                "--mode",
+                mode.toString(),
+                "--steps",
+                Long.toString(more),
+                "--log-dir",
+                folder.toString());
+    assertEquals(0, again, err());
+    assertTrue(((Number) result().get("step")).longValue() >= more);
+  }
+
+  @Test
+  void theBestModelIsKept() {
+    Job job = Click.job(trained).keepHighest("accuracy");
+    assertEquals(
+        0, run(job, "--steps=60", "--evaluate-every=20", "--log-dir", folder.toString()), err());
+    assertTrue(Files.exists(folder.resolve("best/checkpoint")));
+  }
+
+  @Test
+  void anEvaluatorFollowsTheCheckpointsOfAJob() {
+    Job job = Click.job(trained);
+    assertEquals(0, run(job, "--steps=30", "--log-dir", folder.toString()), err());
+    int code =
+        run(
+            job,
+            "--job_name=evaluator",
+            "--task_index=0",
+            "--steps=30",
+            "--log-dir",
+            folder.toString());
+    assertEquals(0, code, err());
+    assertTrue(out.toString(StandardCharsets.UTF_8).contains("step 30/30  evaluation:"));
+  }
+
+  @Test
+  void aProgramHasItsOwnLoop() {
+    Job job = Click.job(trained).loop((s, step, m) -> s.loop(x -> x.run(Map.of(), step)));
+    assertEquals(0, run(job, "--epochs=1"), err());
+    assertEquals(EXAMPLES, total());
+  }
+
+  @Test
+  void aNotANumberInTheInputIsNamed() {
+    Job job =
+        Job.named("line")
+            .model(m -> Model.minimizing(line(m)))
+            .train(
+                () ->
+                    Datasets.generated(
+                        8, i -> new Tensor[] {Tensor.vector(i == 5 ? Float.NaN : i), one(i)}));
+    assertEquals(1, run(job, "--batch-size=4", "--steps=4"));
+    assertTrue(
+        err().startsWith("line: The loss is NaN because of the input: tensor 0 of example 1"),
+        err());
+    assertFalse(err().contains("\tat "), err());
+  }
+
+  private static Tensor one(int i) {
+    return Tensor.vector((float) i);
+  }
+
+  private static Output line(ModelBuilder m) {
+    return Losses.meanSquaredError(m.scope(), m.dense("line", m.input(0), 1), m.input(1));
+  }
+
+  @Test
+  void whatIsWrongIsSaidInOneSentence() {
+    assertSays(2, "click: There is no flag '--step'. Closest: --steps", "--step=4");
+    assertSays(2, "click: --steps is 0; it must be at least 1.", "--steps=0");
+    assertSays(2, "click: Give --steps or --epochs, not both.", "--steps=1", "--epochs=1");
+    assertSays(2, "click: --mode is 'fast'; it must be one of", "--mode=fast");
+  }
+
+  private void assertSays(int code, String sentence, String... args) {
+    err.reset();
+    assertEquals(code, run(Click.job(trained), args));
+    assertTrue(err().startsWith(sentence), err());
+    assertEquals(1, err().lines().count(), err());
+  }
+
+  @Test
+  void aModelThatDoesNotBuildIsWrongUse() {
+    Job job =
+        Job.named("odd")
+            .model(m -> Model.minimizing(m.input(7)))
+            .train(() -> Datasets.generated(3, i -> new Tensor[] {one(i)}));
+    assertEquals(2, run(job, "--steps=1"));
+    assertEquals(
+        "odd: The model cannot be built: The model asks for input 7; an element of the data has 1"
+            + " tensors, numbered from 0.",
+        err().strip());
+  }
+
+  @Test
+  void aLossThatIsNotOneNumberIsRefused() {
+    Job job =
+        Job.named("odd")
+            .model(m -> Model.minimizing(Const.of(m.scope(), Tensor.of(Shape.of(2), 1f, 2f))))
+            .train(() -> Datasets.generated(3, i -> new Tensor[] {one(i)}));
+    assertEquals(2, run(job, "--steps=1"));
+    assertTrue(err().contains("it must be one number"), err());
+  }
+
+  @Test
+  void helpListsAllFlags() {
+    assertEquals(
+        0, run(Click.job(trained).flag("units", 8, "Units of the hidden layer."), "--help"));
+    String text = out.toString(StandardCharsets.UTF_8);
+    assertTrue(text.contains("--units INTEGER"), text);
+    assertTrue(text.contains("--evaluate-every LONG"), text);
+  }
+
+  @Test
+  void aProgramThatGoesOnGetsTheResult() {
+    JobResult r = Click.job(trained).start("--steps=10");
+    assertEquals(10, r.step());
+    assertTrue(r.metrics().containsKey("accuracy"));
+    MillraceException e = assertThrows(MillraceException.class, () -> Job.named("none").start());
+    assertTrue(e.getMessage().contains("Job.model"), e.getMessage());
+  }
+}

@@ -1,0 +1,103 @@
+package dev.millrace.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.Config;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class PlaceTest {
+  private static final String TF_CONFIG =
+      "{\"cluster\":{\"ps\":[\"h:1\"],\"worker\":[\"h:2\",\"h:3\"]},"
+          + "\"task\":{\"type\":\"%s\",\"index\":%d}}";
+
+  private static Place place(Map<String, String> variables, String... args) {
+    return Place.of(Flags.parse(JobFlags.all(1, 1), args), Config.of(Map.of(), variables));
+  }
+
+  @Test
+  void aProcessOnItsOwnTrainsLocally() {
+    Place p = place(Map.of());
+    assertEquals(Mode.LOCAL, p.mode());
+    assertTrue(p.isWhole());
+  }
+
+  @Test
+  void aModeWithoutAClusterHasAllTasksInThisProcess() {
+    Place p = place(Map.of(), "--mode", "sync", "--ps", "2", "--workers", "3");
+    assertTrue(p.isWhole());
+    assertEquals("sync, 2 ps, 3 workers in this process", p.toString());
+  }
+
+  @Test
+  void theTutorialsFlagsMakeATask() {
+    Place p =
+        place(
+            Map.of(),
+            "--ps_hosts=h:1",
+            "--worker_hosts=h:2,h:3",
+            "--job_name=worker",
+            "--task_index=1");
+    assertEquals(Mode.ASYNC, p.mode());
+    assertEquals("worker/1", p.task().toString());
+    assertEquals(2, p.workers());
+    assertFalse(p.isWhole());
+  }
+
+  @Test
+  void variablesMakeATask() {
+    Place p =
+        place(
+            Map.of("PS_HOSTS", "h:1", "WORKER_HOSTS", "h:2", "JOB_NAME", "ps", "TASK_INDEX", "0"),
+            "--mode",
+            "bounded");
+    assertEquals(Mode.BOUNDED, p.mode());
+    assertEquals("ps/0", p.task().toString());
+  }
+
+  @Test
+  void tfConfigMakesATaskOrAnEvaluator() {
+    Place worker = place(Map.of("TF_CONFIG", TF_CONFIG.formatted("worker", 0)));
+    assertEquals("worker/0", worker.task().toString());
+    assertTrue(place(Map.of("TF_CONFIG", TF_CONFIG.formatted("evaluator", 0))).isEvaluator());
+  }
+
+  @Test
+  void aLauncherOfRanksMakesARank() {
+    Place p = place(Map.of("MILLRACE_RANK", "1", "MILLRACE_SIZE", "4"));
+    assertEquals(Mode.RING, p.mode());
+    assertTrue(p.rank());
+    assertEquals(4, p.workers());
+    assertTrue(place(Map.of("OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "2")).rank());
+  }
+
+  @Test
+  void aPlaceThatMakesNoSenseIsRefused() {
+    assertRefused("add --job_name", Map.of(), "--ps_hosts=h:1", "--worker_hosts=h:2");
+    assertRefused("of which cluster", Map.of(), "--job_name=worker", "--task_index=0");
+    assertRefused("it must be one of", Map.of(), "--mode", "fast");
+    assertRefused(
+        "has no tasks",
+        Map.of(),
+        "--mode=ring",
+        "--ps_hosts=h:1",
+        "--worker_hosts=h:2",
+        "--job_name=worker",
+        "--task_index=0");
+    assertRefused(
+        "training needs ps and worker",
+        Map.of(),
+        "--worker_hosts=h:2",
+        "--job_name=worker",
+        "--task_index=0");
+  }
+
+  private static void assertRefused(String part, Map<String, String> variables, String... args) {
+    MillraceException e = assertThrows(MillraceException.class, () -> place(variables, args));
+    assertTrue(e.getMessage().contains(part), e.getMessage());
+  }
+}
