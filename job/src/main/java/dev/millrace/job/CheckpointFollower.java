@@ -6,6 +6,7 @@ import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.RunOptions;
@@ -36,8 +37,8 @@ final class CheckpointFollower {
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
 
   private final JobSpec job;
-  private final Flags flags;
-  private final JobSettings settings;
+  private final ProgramFlags flags;
+  private final TrainingPlan settings;
   private final Dataset data;
   private final Progress progress;
   private final Duration patience = Config.ofProcess().get(ClusterSettings.EVALUATOR_PATIENCE);
@@ -46,7 +47,7 @@ final class CheckpointFollower {
   private final Optional<JobResultFile.Note> stale;
 
   CheckpointFollower(
-      JobSpec job, Flags flags, JobSettings settings, Dataset data, Progress progress) {
+      JobSpec job, ProgramFlags flags, TrainingPlan settings, Dataset data, Progress progress) {
     if (settings.folder() == null) {
       throw MillraceException.invalid(
           "The evaluator tests the checkpoints of the job: name their folder with --log-dir.");

@@ -36,7 +36,7 @@ record Cooperation(Minimizer minimizer, Supplier<List<SessionRunHook>> hooks) {
   }
 
   /** Worker {@code index} of {@code workers} on parameter servers. */
-  static Around ofWorker(JobSettings settings, int index, int workers) {
+  static Around ofWorker(TrainingPlan settings, int index, int workers) {
     boolean chief = index == 0;
     return switch (settings.mode()) {
       case SYNC ->

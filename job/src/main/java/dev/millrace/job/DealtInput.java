@@ -4,6 +4,8 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.input.DealtData;
+import dev.millrace.job.input.InputLedger;
 import dev.millrace.ops.array.Placeholder;
 import dev.millrace.ops.array.Slice;
 import dev.millrace.ops.state.Scatter;

@@ -29,7 +29,7 @@ final class EvaluationHook implements SessionRunHook {
   static final String BEST = "best";
 
   private final JobSpec job;
-  private final JobSettings settings;
+  private final TrainingPlan settings;
   private final Scope scope;
   private final Evaluation evaluation;
   private final GraphVariable step;
@@ -42,7 +42,7 @@ final class EvaluationHook implements SessionRunHook {
 
   EvaluationHook(
       JobSpec job,
-      JobSettings settings,
+      TrainingPlan settings,
       Scope scope,
       Evaluation evaluation,
       GraphVariable step,

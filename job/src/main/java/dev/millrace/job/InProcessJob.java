@@ -1,6 +1,7 @@
 package dev.millrace.job;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.TaskId;
@@ -15,7 +16,9 @@ import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.CountDownLatch;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * All tasks, or all ranks, of a job as threads of this process, which talk to each other as
@@ -24,6 +27,8 @@ import java.util.concurrent.TimeUnit;
  * <p>Threading: used by one thread.
  */
 final class InProcessJob {
+  private static final Logger LOG = LoggerFactory.getLogger(InProcessJob.class);
+
   /** How long tasks have to end when one of them has failed, or the chief is done. */
   private static final Duration LEAVE = Duration.ofSeconds(30);
 
@@ -102,11 +107,22 @@ final class InProcessJob {
     } catch (CompletionException e) {
       stop.raise();
       // Those that can still save do so; the others wait for what will not come.
-      CompletableFuture<Void> over = all.exceptionally(x -> null);
-      over.completeOnTimeout(null, LEAVE.toSeconds(), TimeUnit.SECONDS).join();
+      awaitEnd(all);
       throw MillraceException.of(cause(e));
     }
     return tasks.getFirst().join();
+  }
+
+  private static void awaitEnd(CompletableFuture<Void> all) {
+    CountDownLatch over = new CountDownLatch(1);
+    all.whenComplete((x, e) -> over.countDown());
+    try {
+      if (!Timers.system().await(over, LEAVE.toNanos())) {
+        LOG.warn("Some tasks did not end within {} s of the failure.", LEAVE.toSeconds());
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private static void failOn(CompletableFuture<Void> failed, Throwable e) {

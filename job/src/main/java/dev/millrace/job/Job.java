@@ -3,6 +3,8 @@ package dev.millrace.job;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.collective.Ring;
+import dev.millrace.job.flags.Flag;
+import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.train.data.Dataset;
 import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.job.Termination;
@@ -35,8 +37,8 @@ public final class Job {
   private final List<Flag> own = new ArrayList<>();
   private final List<Function<Model, SessionRunHook>> hooks = new ArrayList<>();
   private Function<ModelBuilder, Model> model;
-  private Function<Flags, Dataset> train;
-  private Function<Flags, Dataset> evaluate;
+  private Function<ProgramFlags, Dataset> train;
+  private Function<ProgramFlags, Dataset> evaluate;
   private Function<OptimizerContext, Minimizer> optimizer =
       c -> new Adam(c.constant(.001), Adam.Settings.DEFAULT);
   private String best;
@@ -69,7 +71,7 @@ public final class Job {
   }
 
   /** The data to train on, which depends on flags. */
-  public Job train(Function<Flags, Dataset> data) {
+  public Job train(Function<ProgramFlags, Dataset> data) {
     train = data;
     return this;
   }
@@ -80,7 +82,7 @@ public final class Job {
   }
 
   /** The data to evaluate on, which depends on flags. */
-  public Job evaluate(Function<Flags, Dataset> data) {
+  public Job evaluate(Function<ProgramFlags, Dataset> data) {
     evaluate = data;
     return this;
   }
@@ -160,7 +162,7 @@ public final class Job {
   int call(StopSwitch stop, PrintStream out, PrintStream err, String... args) {
     boolean verbose = List.of(args).contains("--" + JobFlags.VERBOSE);
     try {
-      Flags flags = flags(args);
+      ProgramFlags flags = flags(args);
       if (flags.isOn(JobFlags.HELP)) {
         out.print(help());
         return 0;
@@ -190,8 +192,8 @@ public final class Job {
     };
   }
 
-  private Flags flags(String... args) {
-    return Flags.parse(known(), args);
+  private ProgramFlags flags(String... args) {
+    return ProgramFlags.parse(known(), args);
   }
 
   private List<Flag> known() {
@@ -204,7 +206,7 @@ public final class Job {
     return "Trains "
         + name
         + ".\n\n"
-        + Flags.usage(known())
+        + ProgramFlags.usage(known())
         + "\nModes: local is one process; async, sync and bounded have parameter servers and"
         + " workers;\nring has ranks. Without a cluster (--ps_hosts, --worker_hosts, --job_name,"
         + " --task_index or\nTF_CONFIG) or a launcher of ranks, the whole job runs in this"
@@ -226,11 +228,11 @@ public final class Job {
         name, model, train, evaluate, optimizer, List.copyOf(hooks), best, highest, loop);
   }
 
-  private JobResult start(StopSwitch stop, PrintStream out, Flags flags) {
+  private JobResult start(StopSwitch stop, PrintStream out, ProgramFlags flags) {
     JobSpec job = spec();
     Place place = Place.of(flags);
     Dataset data = train.apply(flags);
-    JobSettings settings = JobSettings.of(flags, place, () -> JobSpec.count(data));
+    TrainingPlan settings = TrainingPlan.of(flags, place, () -> JobSpec.count(data));
     Dataset test = evaluate == null ? null : evaluate.apply(flags);
     boolean terminal = System.console() != null && System.console().isTerminal();
     Progress progress = new Progress(out, settings.steps(), terminal);

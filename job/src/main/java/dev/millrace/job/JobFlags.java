@@ -1,5 +1,6 @@
 package dev.millrace.job;
 
+import dev.millrace.job.flags.Flag;
 import java.nio.file.Path;
 import java.util.List;
 

@@ -1,6 +1,7 @@
 package dev.millrace.job;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.data.Dataset;
 import dev.millrace.train.data.Elements;
@@ -20,8 +21,8 @@ import java.util.function.Function;
 record JobSpec(
     String name,
     Function<ModelBuilder, Model> model,
-    Function<Flags, Dataset> train,
-    Function<Flags, Dataset> evaluate,
+    Function<ProgramFlags, Dataset> train,
+    Function<ProgramFlags, Dataset> evaluate,
     Function<OptimizerContext, Minimizer> optimizer,
     List<Function<Model, SessionRunHook>> hooks,
     String best,

@@ -3,6 +3,7 @@ package dev.millrace.job;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.tensor.Shape;
 import dev.millrace.train.layers.Activation;
 import dev.millrace.train.layers.Dense;
@@ -22,9 +23,9 @@ public final class ModelBuilder {
   private final VariableScope variables;
   private final List<Output> inputs;
   private final boolean training;
-  private final Flags flags;
+  private final ProgramFlags flags;
 
-  ModelBuilder(VariableScope variables, List<Output> inputs, boolean training, Flags flags) {
+  ModelBuilder(VariableScope variables, List<Output> inputs, boolean training, ProgramFlags flags) {
     this.variables = variables;
     this.inputs = inputs;
     this.training = training;
@@ -52,7 +53,7 @@ public final class ModelBuilder {
   }
 
   /** The flags of the program. */
-  public Flags flags() {
+  public ProgramFlags flags() {
     return flags;
   }
 

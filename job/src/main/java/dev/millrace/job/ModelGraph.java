@@ -6,6 +6,7 @@ import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.ops.array.Identity;
 import dev.millrace.ops.array.Placeholder;
 import dev.millrace.tensor.DType;
@@ -45,12 +46,12 @@ record ModelGraph(List<Output> inputs, Model model) {
   record Input(DType dtype, Shape shape) {}
 
   /** Builds the model to train in {@code scope}. */
-  static ModelGraph toTrain(JobSpec job, Scope scope, List<Input> inputs, Flags flags) {
+  static ModelGraph toTrain(JobSpec job, Scope scope, List<Input> inputs, ProgramFlags flags) {
     return build(job, VariableScope.of(scope), inputs, true, flags);
   }
 
   /** Builds the model to evaluate, over the variables of the one to train if that is there. */
-  static ModelGraph toEvaluate(JobSpec job, Scope scope, List<Input> inputs, Flags flags) {
+  static ModelGraph toEvaluate(JobSpec job, Scope scope, List<Input> inputs, ProgramFlags flags) {
     Graph graph = scope.graph();
     int summaries = graph.collection(GraphKeys.SUMMARIES).size();
     int updates = graph.collection(GraphKeys.UPDATE_OPS).size();
@@ -68,7 +69,11 @@ record ModelGraph(List<Output> inputs, Model model) {
   }
 
   private static ModelGraph build(
-      JobSpec job, VariableScope variables, List<Input> inputs, boolean training, Flags flags) {
+      JobSpec job,
+      VariableScope variables,
+      List<Input> inputs,
+      boolean training,
+      ProgramFlags flags) {
     List<Output> placeholders = new ArrayList<>();
     List<Output> values = new ArrayList<>();
     for (int i = 0; i < inputs.size(); i++) {

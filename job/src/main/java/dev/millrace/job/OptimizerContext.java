@@ -2,6 +2,7 @@ package dev.millrace.job;
 
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.ops.array.Const;
 import dev.millrace.train.optimizer.LearningRates;
 import dev.millrace.train.variable.GraphVariable;
@@ -15,7 +16,7 @@ import dev.millrace.train.variable.GraphVariable;
  * @param workers how many workers or ranks there are
  */
 public record OptimizerContext(
-    Scope scope, GraphVariable globalStep, long steps, int workers, Flags flags) {
+    Scope scope, GraphVariable globalStep, long steps, int workers, ProgramFlags flags) {
   /** The rate of {@code --learning-rate}, or {@code usual} where that is not given. */
   public float rate(double usual) {
     Double given = flags.number(JobFlags.LEARNING_RATE);

@@ -9,6 +9,7 @@ import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.spec.TfConfig;
 import dev.millrace.collective.member.RankConfig;
+import dev.millrace.job.flags.ProgramFlags;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -30,12 +31,12 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
   private static final String EVALUATOR = "evaluator";
 
   /** The place of this process. */
-  static Place of(Flags flags) {
+  static Place of(ProgramFlags flags) {
     return of(flags, Config.ofProcess());
   }
 
   /** The place of a process with these variables. */
-  static Place of(Flags flags, Config config) {
+  static Place of(ProgramFlags flags, Config config) {
     TfConfig tf = config.find(ForeignVariables.TF_CONFIG).map(TfConfig::parse).orElse(null);
     TaskId task = task(flags, config, tf);
     ClusterSpec cluster = cluster(flags, config, tf);
@@ -89,7 +90,7 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
     cluster.address(task);
   }
 
-  private static Mode mode(Flags flags, boolean cluster, boolean rank) {
+  private static Mode mode(ProgramFlags flags, boolean cluster, boolean rank) {
     String text = flags.text(JobFlags.MODE);
     if (text == null) {
       return cluster ? Mode.ASYNC : rank ? Mode.RING : Mode.LOCAL;
@@ -102,7 +103,7 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
     }
   }
 
-  private static TaskId task(Flags flags, Config config, TfConfig tf) {
+  private static TaskId task(ProgramFlags flags, Config config, TfConfig tf) {
     String job = text(flags.text(JobFlags.JOB_NAME), config, ForeignVariables.JOB_NAME);
     if (job == null) {
       return tf == null ? null : tf.task();
@@ -116,7 +117,7 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
     }
   }
 
-  private static ClusterSpec cluster(Flags flags, Config config, TfConfig tf) {
+  private static ClusterSpec cluster(ProgramFlags flags, Config config, TfConfig tf) {
     Map<String, String> jobs = new LinkedHashMap<>();
     put(jobs, "ps", text(flags.text(JobFlags.PS_HOSTS), config, ForeignVariables.PS_HOSTS));
     put(

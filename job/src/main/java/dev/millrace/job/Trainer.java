@@ -10,6 +10,7 @@ import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.collective.Ring;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.ring.RingOps;
@@ -37,8 +38,8 @@ final class Trainer {
   private static final String FIRST_PS = "/job:ps/task:0";
 
   private final JobSpec job;
-  private final Flags flags;
-  private final JobSettings settings;
+  private final ProgramFlags flags;
+  private final TrainingPlan settings;
   private final Dataset data;
   private final Dataset evaluation;
   private final StopSwitch stop;
@@ -51,8 +52,8 @@ final class Trainer {
    */
   Trainer(
       JobSpec job,
-      Flags flags,
-      JobSettings settings,
+      ProgramFlags flags,
+      TrainingPlan settings,
       Dataset data,
       Dataset evaluation,
       StopSwitch stop,

@@ -5,6 +5,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.GraphSummaries;
@@ -29,7 +30,7 @@ import java.util.function.BooleanSupplier;
  */
 final class TrainingTask {
   private final JobSpec job;
-  private final JobSettings settings;
+  private final TrainingPlan settings;
   private final Scope scope;
   private final int index;
   private final ModelGraph graph;
@@ -52,8 +53,8 @@ final class TrainingTask {
    */
   TrainingTask(
       JobSpec job,
-      Flags flags,
-      JobSettings settings,
+      ProgramFlags flags,
+      TrainingPlan settings,
       Scope scope,
       int index,
       int workers,

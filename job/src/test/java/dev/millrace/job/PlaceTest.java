@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.config.Config;
+import dev.millrace.job.flags.ProgramFlags;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -16,7 +17,7 @@ class PlaceTest {
           + "\"task\":{\"type\":\"%s\",\"index\":%d}}";
 
   private static Place place(Map<String, String> variables, String... args) {
-    return Place.of(Flags.parse(JobFlags.all(1, 1), args), Config.of(Map.of(), variables));
+    return Place.of(ProgramFlags.parse(JobFlags.all(1, 1), args), Config.of(Map.of(), variables));
   }
 
   @Test

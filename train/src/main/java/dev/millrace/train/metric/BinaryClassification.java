@@ -8,7 +8,7 @@ import java.util.Map;
  * yes. Precision without a yes, recall without a positive example and their F1 are 0, as in
  * TensorFlow and scikit-learn.
  */
-public final class BinaryClassification extends Sums {
+public final class BinaryClassification extends SummedMetric {
   private static final int TRUE_POSITIVE = 0;
   private static final int FALSE_POSITIVE = 1;
   private static final int FALSE_NEGATIVE = 2;

@@ -10,7 +10,7 @@ import java.util.Map;
  *
  * <p>The state counts positives and negatives by the highest threshold below their probability.
  */
-public final class BucketedScoreCurve extends Sums {
+public final class BucketedScoreCurve extends SummedMetric {
   private final int thresholds;
 
   /** With the 200 thresholds that TensorFlow uses. */

@@ -8,7 +8,7 @@ import java.util.Map;
  * Whether probabilities are right on average: examples are put into bins of equal width by their
  * predicted probability, and each bin compares the mean prediction with the share of positives.
  */
-public final class Calibration extends Sums {
+public final class Calibration extends SummedMetric {
   private final int bins;
 
   /** With this many bins, 10 or 15 as a rule. */

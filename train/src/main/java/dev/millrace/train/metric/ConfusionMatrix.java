@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.function.IntToDoubleFunction;
 
 /** How often each class was taken for each class; predictions and labels are class indices. */
-public final class ConfusionMatrix extends Sums {
+public final class ConfusionMatrix extends SummedMetric {
   private final int classes;
 
   /** For classes 0 to {@code classes - 1}. */

@@ -6,7 +6,7 @@ import java.util.Map;
  * Mean cross entropy of probabilities with labels 0 and 1. A probability closer than {@link #EDGE}
  * to 0 or 1 counts as that close: one wrong certainty does not make the result infinite.
  */
-public final class LogLoss extends Sums {
+public final class LogLoss extends SummedMetric {
   /** The spacing of doubles at 1, which scikit-learn uses too. */
   public static final double EDGE = 0x1p-52;
 

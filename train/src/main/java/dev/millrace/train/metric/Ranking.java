@@ -13,7 +13,7 @@ import java.util.Map;
  *
  * <p>All items of a query are in one batch: the state has sums over queries.
  */
-public final class Ranking extends Sums {
+public final class Ranking extends SummedMetric {
   /** What an item of a relevance is worth to NDCG. */
   public enum Gain {
     /** The relevance itself. */

@@ -34,7 +34,7 @@ public final class Regression implements Metric {
 
   @Override
   public void merge(double[] state) {
-    Sums.checkLength(this, state, 5);
+    SummedMetric.checkLength(this, state, 5);
     double w = state[0];
     if (w == 0) {
       return;

@@ -1,4 +1,4 @@
-package dev.millrace.job;
+package dev.millrace.job.input;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,6 +1,7 @@
 package dev.millrace.job;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.job.flags.ProgramFlags;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -12,7 +13,7 @@ import java.time.Duration;
  * @param evaluateEvery steps between two evaluations; 0 for one at the end
  * @param stepTimeout how long a step may take; null for no limit
  */
-record JobSettings(
+record TrainingPlan(
     Mode mode,
     long steps,
     int batchSize,
@@ -24,7 +25,7 @@ record JobSettings(
     int stalenessBound,
     long seed) {
   /** What {@code flags} say for a job at {@code place}; {@code examples} are in one epoch. */
-  static JobSettings of(Flags flags, Place place, ExampleCount examples) {
+  static TrainingPlan of(ProgramFlags flags, Place place, ExampleCount examples) {
     Mode mode = place.mode();
     int workers = place.workers();
     int batch = positive(flags.integer(JobFlags.BATCH_SIZE), JobFlags.BATCH_SIZE);
@@ -49,7 +50,7 @@ record JobSettings(
     }
     int together = mode == Mode.SYNC || mode == Mode.RING ? workers - backup : 1;
     int timeout = atLeastZero(flags.integer(JobFlags.STEP_TIMEOUT), JobFlags.STEP_TIMEOUT);
-    return new JobSettings(
+    return new TrainingPlan(
         mode,
         steps != null ? steps : stepsOf(epochs, examples.get(), (long) batch * together),
         batch,

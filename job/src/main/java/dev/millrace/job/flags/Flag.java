@@ -1,4 +1,4 @@
-package dev.millrace.job;
+package dev.millrace.job.flags;
 
 import dev.millrace.base.MillraceException;
 import java.nio.file.Path;
@@ -10,8 +10,9 @@ import java.nio.file.Path;
  * @param type what its value is: Integer, Long, Double, Boolean, String or Path
  * @param standard the value where it is not given; null for none
  */
-record Flag(String name, Class<?> type, Object standard, String description) {
-  Flag {
+public record Flag(String name, Class<?> type, Object standard, String description) {
+  /** Checks the name. */
+  public Flag {
     if (!name.matches("[a-z][a-z0-9-]*")) {
       throw MillraceException.invalid(
           "'%s' cannot be the name of a flag: it needs lower-case letters, digits and '-'.", name);

@@ -6,19 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.job.flags.Flag;
+import dev.millrace.job.flags.ProgramFlags;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class FlagsTest {
-  private static Flags parse(String... args) {
-    return Flags.parse(JobFlags.all(3, 64), args);
+class ProgramFlagsTest {
+  private static ProgramFlags parse(String... args) {
+    return ProgramFlags.parse(JobFlags.all(3, 64), args);
   }
 
   @Test
   void namesMayHaveEitherDashAndValuesEitherForm() {
-    Flags f = parse("--ps_hosts", "a:1", "--task-index=4", "--verbose", "--steps", "10");
+    ProgramFlags f = parse("--ps_hosts", "a:1", "--task-index=4", "--verbose", "--steps", "10");
     assertEquals("a:1", f.text("ps-hosts"));
     assertEquals(4, f.integer("task-index"));
     assertTrue(f.isOn("verbose"));
@@ -44,13 +46,13 @@ class FlagsTest {
 
   @Test
   void aFlagIsReadAsItWasDeclared() {
-    Flags f = parse();
+    ProgramFlags f = parse();
     assertThrows(MillraceException.class, () -> f.text("steps"));
     assertThrows(MillraceException.class, () -> f.text("colour"));
     assertThrows(
         MillraceException.class,
         () ->
-            Flags.parse(
+            ProgramFlags.parse(
                 List.of(new Flag("a", Long.class, 1L, ""), new Flag("a", Long.class, 1L, ""))));
   }
 }

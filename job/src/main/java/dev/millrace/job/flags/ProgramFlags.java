@@ -1,4 +1,4 @@
-package dev.millrace.job;
+package dev.millrace.job.flags;
 
 import dev.millrace.base.Closest;
 import dev.millrace.base.MillraceException;
@@ -15,17 +15,17 @@ import java.util.Map;
  *
  * <p>Threading: immutable.
  */
-public final class Flags {
+public final class ProgramFlags {
   private final Map<String, Flag> known;
   private final Map<String, Object> given;
 
-  private Flags(Map<String, Flag> known, Map<String, Object> given) {
+  private ProgramFlags(Map<String, Flag> known, Map<String, Object> given) {
     this.known = known;
     this.given = given;
   }
 
   /** What {@code args} say of the flags {@code known}. */
-  static Flags parse(List<Flag> known, String... args) {
+  public static ProgramFlags parse(List<Flag> known, String... args) {
     Map<String, Flag> byName = new LinkedHashMap<>();
     known.forEach(
         f -> {
@@ -61,7 +61,7 @@ public final class Flags {
       }
       given.put(flag.name(), flag.parse(text));
     }
-    return new Flags(byName, given);
+    return new ProgramFlags(byName, given);
   }
 
   /** Whether the flag was given, rather than having its usual value. */
@@ -122,7 +122,7 @@ public final class Flags {
   }
 
   /** One line for every flag of {@code known}. */
-  static String usage(List<Flag> known) {
+  public static String usage(List<Flag> known) {
     StringBuilder text = new StringBuilder();
     known.forEach(f -> text.append(f.usage()).append('\n'));
     return text.toString();

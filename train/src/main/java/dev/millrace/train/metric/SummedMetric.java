@@ -3,10 +3,10 @@ package dev.millrace.train.metric;
 import dev.millrace.base.MillraceException;
 
 /** A metric whose state is sums over the examples, which merge by addition. */
-abstract class Sums implements Metric {
+abstract class SummedMetric implements Metric {
   final double[] sums;
 
-  Sums(int length) {
+  SummedMetric(int length) {
     sums = new double[length];
   }
 

@@ -1,4 +1,4 @@
-package dev.millrace.job;
+package dev.millrace.job.input;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
@@ -9,7 +9,7 @@ import dev.millrace.train.data.Elements;
  * The elements of a dataset that fall to one worker, epoch after epoch without end. The position is
  * the epoch and how many elements of it were given.
  */
-record DealtData(Dataset source, InputLedger ledger, int worker) implements Dataset {
+public record DealtData(Dataset source, InputLedger ledger, int worker) implements Dataset {
   @Override
   public int positionLength() {
     return InputLedger.COLUMNS;

@@ -1,4 +1,4 @@
-package dev.millrace.job;
+package dev.millrace.job.input;
 
 import dev.millrace.base.MillraceException;
 import java.util.ArrayList;
@@ -17,11 +17,12 @@ import java.util.List;
  * <p>The notes are the rows of a table of two columns. A generation is a row with its number of
  * workers, and a row for each of them with epoch and count. The first row without workers ends it.
  */
-final class InputLedger {
+public final class InputLedger {
   /** How many rows the table has: 64 KiB in the checkpoint, some hundred generations. */
-  static final int ROWS = 4096;
+  public static final int ROWS = 4096;
 
-  static final int COLUMNS = 2;
+  /** The columns of the table: epoch and count. */
+  public static final int COLUMNS = 2;
 
   private record Generation(int workers, long[] epochs, long[] counts) {
     /** How many elements of {@code epoch} worker {@code i} has taken. */
@@ -45,7 +46,7 @@ final class InputLedger {
   }
 
   /** Reads a table for a job of {@code workers}, as a new generation if their number is new. */
-  static InputLedger of(long[] table, int workers) {
+  public static InputLedger of(long[] table, int workers) {
     List<Generation> all = new ArrayList<>();
     int row = 0;
     int last = 0;
@@ -80,17 +81,17 @@ final class InputLedger {
   }
 
   /** The row that says how many workers this generation has. */
-  int header() {
+  public int header() {
     return header;
   }
 
   /** The row of worker {@code i}. */
-  int row(int i) {
+  public int row(int i) {
     return header + 1 + i;
   }
 
   /** Where worker {@code i} is: the epoch and how many elements of it it has taken. */
-  long[] position(int i) {
+  public long[] position(int i) {
     return new long[] {own.epochs[i], own.counts[i]};
   }
 
