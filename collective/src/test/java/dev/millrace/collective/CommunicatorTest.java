@@ -122,6 +122,7 @@ class CommunicatorTest {
             c.allReduce(alone.get(i), ReduceOp.SUM);
             assertArrayEquals(alone.get(i).toFloats(), together.get(i).toFloats());
           }
+          Refs.releaseAll(alone);
         });
   }
 

@@ -36,11 +36,19 @@ public final class Eager implements KernelContext {
   /** Runs a node once with an existing kernel, which may hold state from earlier runs. */
   public static Tensor[] run(Node node, Kernel kernel, Resources resources, Tensor... inputs) {
     Eager e = new Eager(node, inputs, resources);
-    kernel.compute(e);
-    if (e.failure != null) {
-      throw e.failure;
+    boolean complete = false;
+    try {
+      kernel.compute(e);
+      if (e.failure != null) {
+        throw e.failure;
+      }
+      complete = true;
+      return e.outputs;
+    } finally {
+      if (!complete) {
+        Refs.releaseAll(e.outputs);
+      }
     }
-    return e.outputs;
   }
 
   @Override

@@ -21,12 +21,14 @@ import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.testkit.MeasuresHeap;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What a training step leaves to the allocators, natively and on the heap. */
+@MeasuresHeap
 class StepAllocationTest {
   private static final int STEPS = 500;
 

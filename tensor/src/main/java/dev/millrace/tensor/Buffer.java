@@ -1,5 +1,7 @@
 package dev.millrace.tensor;
 
+import dev.millrace.base.leak.LeakCheck;
+import dev.millrace.base.leak.Watch;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -40,10 +42,17 @@ public final class Buffer {
   /** How often the pool has reused this buffer; {@link #references} publishes it. */
   private int generation;
 
+  /** Finds that this was dropped while held; null unless the process checks for leaks. */
+  private final Watch watch = LeakCheck.watch(this);
+
   private Buffer(MemorySegment memory, Owner owner, int sizeClass) {
     this.memory = memory;
     this.owner = owner;
     this.sizeClass = sizeClass;
+    if (LeakCheck.ON) {
+      long bytes = memory.byteSize();
+      watch.describe(() -> "A buffer of " + bytes + " bytes");
+    }
   }
 
   static Buffer pooled(MemorySegment memory, Owner owner, int sizeClass) {
@@ -71,6 +80,13 @@ public final class Buffer {
   /** How many bytes it has room for. */
   public long capacityBytes() {
     return memory.byteSize();
+  }
+
+  /** Has findings of the leak check say which tensor this is the memory of. */
+  void describe(DType dtype, Shape shape) {
+    if (LeakCheck.ON) {
+      watch.describe(() -> "The memory of a tensor " + dtype + shape);
+    }
   }
 
   /** The generation of this buffer. A holder that sees it change no longer owns the buffer. */
@@ -118,6 +134,9 @@ public final class Buffer {
   public void release() {
     int before = (int) REFERENCES.getAndAdd(this, -1);
     if (before == 1) {
+      if (LeakCheck.ON) {
+        watch.released();
+      }
       owner.reclaim(this);
     } else if (before <= 0) {
       throw new IllegalStateException("buffer released more often than retained");
@@ -127,6 +146,12 @@ public final class Buffer {
   /** For the pool: from free back to one reference. */
   void revive() {
     generation++;
+    if (LeakCheck.ON) {
+      if (!Poison.isIn(memory)) {
+        LeakCheck.report(watch.finding("was written after its release"));
+      }
+      watch.taken();
+    }
     references = 1;
   }
 }

@@ -3,6 +3,7 @@ package dev.millrace.tensor;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.config.ComputeSettings;
 import dev.millrace.base.config.Config;
+import dev.millrace.base.leak.LeakCheck;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -74,6 +75,9 @@ public final class BufferPool {
     }
     nativeBytes.addAndGet(size);
     nativeAllocations.incrementAndGet();
+    if (LeakCheck.ON) {
+      Poison.fillStart(memory);
+    }
     return Buffer.pooled(memory, owner, c);
   }
 
@@ -85,6 +89,9 @@ public final class BufferPool {
       keptBytes.addAndGet(-size);
       freeNow(b);
     } else {
+      if (LeakCheck.ON) {
+        Poison.fill(b.memory());
+      }
       free[b.sizeClass].push(b);
     }
   }

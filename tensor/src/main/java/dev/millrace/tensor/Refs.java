@@ -37,6 +37,7 @@ public final class Refs {
   }
 
   static Tensor ofBuffer(DType dtype, Shape shape, Buffer buffer, Ownership owner) {
+    buffer.describe(dtype, shape);
     MemorySegment data = buffer.memory().asSlice(0, Tensor.byteSize(dtype, shape));
     return new Tensor(dtype, shape, buffer, data, null, owner);
   }
@@ -55,9 +56,12 @@ public final class Refs {
       throw new IllegalArgumentException(
           dtype + shape.toString() + " from " + elements.length + " objects");
     }
-    return dtype == DType.VARIANT
-        ? Buffer.over(MemorySegment.NULL, b -> VariantValue.releaseAll(elements))
-        : null;
+    if (dtype != DType.VARIANT) {
+      return null;
+    }
+    Buffer counter = Buffer.over(MemorySegment.NULL, b -> VariantValue.releaseAll(elements));
+    counter.describe(dtype, shape);
+    return counter;
   }
 
   /**
@@ -66,6 +70,7 @@ public final class Refs {
    */
   public static Tensor ofHandles(Shape shape, Object[] handles, Runnable whenUnused) {
     Buffer counter = Buffer.over(MemorySegment.NULL, b -> whenUnused.run());
+    counter.describe(DType.RESOURCE, shape);
     return new Tensor(DType.RESOURCE, shape, counter, null, handles, null);
   }
 
@@ -78,6 +83,7 @@ public final class Refs {
    */
   public static Tensor onDevice(DType dtype, Shape shape, Object memory, Runnable whenUnused) {
     Buffer counter = Buffer.over(MemorySegment.NULL, b -> whenUnused.run());
+    counter.describe(dtype, shape);
     return new Tensor(dtype, shape, counter, null, new Object[] {memory}, null);
   }
 

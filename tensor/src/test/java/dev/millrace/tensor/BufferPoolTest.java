@@ -3,7 +3,11 @@ package dev.millrace.tensor;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.leak.LeakCheck;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -42,6 +46,34 @@ class BufferPoolTest {
     assertTrue(pool.usedBytes() >= LIMIT / 4);
     kept.release();
     assertEquals(LIMIT / 4, pool.keptBytes());
+    pool.trim();
+  }
+
+  @Test
+  void releasedMemoryHoldsNoNumber() {
+    Buffer b = pool.allocate(1000);
+    b.memory().fill((byte) 0);
+    b.release();
+    for (long i = 0; i < 250; i++) {
+      assertTrue(Float.isNaN(b.memory().getAtIndex(ValueLayout.JAVA_FLOAT, i)));
+    }
+    pool.trim();
+  }
+
+  @Test
+  void memoryWrittenAfterItsReleaseIsFound() throws InterruptedException {
+    Buffer late = pool.allocate(1000);
+    late.release();
+    late.memory().set(ValueLayout.JAVA_BYTE, 5, (byte) 1);
+    pool.allocate(1000).release();
+    List<AssertionError> findings = LeakCheck.collect(Duration.ofSeconds(20));
+    assertEquals(1, findings.size(), findings::toString);
+    String message = findings.getFirst().getMessage();
+    assertEquals("A buffer of 1024 bytes was written after its release.", message);
+    StackTraceElement[] place = findings.getFirst().getCause().getStackTrace();
+    assertTrue(
+        Arrays.stream(place)
+            .anyMatch(f -> f.getMethodName().equals("memoryWrittenAfterItsReleaseIsFound")));
     pool.trim();
   }
 }

@@ -51,8 +51,17 @@ public final class ComputeSettings {
           false,
           "Records where tensors are closed; the error about a closed tensor shows the place.");
 
+  public static final Setting<Boolean> TENSOR_CHECK =
+      Setting.of(
+          COMPUTE,
+          "millrace.tensor.check",
+          SettingKind.BOOLEAN,
+          false,
+          "For tests: fills released tensor memory with a pattern, and finds tensors that were"
+              + " dropped without being released and memory written after its release.");
+
   static final List<Setting<?>> ALL =
-      List.of(THREADS, POOL_BYTES, NATIVE, NATIVE_CACHE, TENSOR_DEBUG);
+      List.of(THREADS, POOL_BYTES, NATIVE, NATIVE_CACHE, TENSOR_DEBUG, TENSOR_CHECK);
 
   private ComputeSettings() {}
 

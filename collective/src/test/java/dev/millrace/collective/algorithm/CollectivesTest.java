@@ -139,6 +139,8 @@ class CollectivesTest {
             }
             assertEquals((float) expected.doubleAt(i), (float) mine.doubleAt(i));
           }
+          Refs.release(mine);
+          Refs.release(expected);
         });
   }
 
@@ -179,17 +181,19 @@ class CollectivesTest {
       Ranks.run(
           peers,
           (rank, p) -> {
-            Collectives all = new Collectives(p, Duration.ofSeconds(20), Algorithms.DEFAULT);
             int[] some = rank == 3 ? null : new int[] {0, 1, 2};
-            Collectives few =
-                some == null
-                    ? null
-                    : new Collectives(p.subset(some), Duration.ofSeconds(20), Algorithms.DEFAULT);
-            for (int round = 0; round < 60; round++) {
-              int n = round % 3 == 0 ? 100_000 : 10 * round;
-              assertEquals(4, sumOfOnes(all, n));
-              if (few != null) {
-                assertEquals(3, sumOfOnes(few, n));
+            try (Collectives all = new Collectives(p, Duration.ofSeconds(20), Algorithms.DEFAULT);
+                Collectives few =
+                    some == null
+                        ? null
+                        : new Collectives(
+                            p.subset(some), Duration.ofSeconds(20), Algorithms.DEFAULT)) {
+              for (int round = 0; round < 60; round++) {
+                int n = round % 3 == 0 ? 100_000 : 10 * round;
+                assertEquals(4, sumOfOnes(all, n));
+                if (few != null) {
+                  assertEquals(3, sumOfOnes(few, n));
+                }
               }
             }
           });
@@ -225,12 +229,13 @@ class CollectivesTest {
         Ranks.outcomes(
             peers,
             (rank, p) -> {
-              Collectives all = new Collectives(p, Duration.ofSeconds(20), algorithms);
               int n = rank == 2 ? 2000 : 3000;
-              Tensor t = Tensor.allocate(DType.FLOAT, Shape.of(n));
-              all.allReduce(
-                  t.data(), VectorParts.bounds(4L * n, all.parts()), DType.FLOAT, ReduceOp.SUM);
-              all.barrier();
+              try (Collectives all = new Collectives(p, Duration.ofSeconds(20), algorithms);
+                  Tensor t = Tensor.allocate(DType.FLOAT, Shape.of(n))) {
+                all.allReduce(
+                    t.data(), VectorParts.bounds(4L * n, all.parts()), DType.FLOAT, ReduceOp.SUM);
+                all.barrier();
+              }
             });
     for (Throwable t : outcomes) {
       MillraceException e = (MillraceException) t;

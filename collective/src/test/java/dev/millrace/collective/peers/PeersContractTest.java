@@ -12,7 +12,7 @@ import dev.millrace.collective.member.Service;
 import dev.millrace.collective.testing.Jobs;
 import dev.millrace.collective.testing.Ranks;
 import dev.millrace.tensor.Buffer;
-import dev.millrace.tensor.BufferPool;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Random;
@@ -65,8 +65,7 @@ class PeersContractTest {
   }
 
   private static MemorySegment memory(long bytes) {
-    Buffer b = BufferPool.shared().allocate(bytes);
-    return b.memory().asSlice(0, bytes);
+    return Arena.ofAuto().allocate(bytes, 64);
   }
 
   private static void pauseUnless(boolean moved, RankPeers peers) {

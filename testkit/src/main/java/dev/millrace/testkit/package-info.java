@@ -1,0 +1,5 @@
+/**
+ * What the tests of all modules share. {@link dev.millrace.testkit.LeakExtension} is registered
+ * with JUnit for every test class.
+ */
+package dev.millrace.testkit;
