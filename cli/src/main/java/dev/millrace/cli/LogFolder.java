@@ -2,15 +2,12 @@ package dev.millrace.cli;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.cli.launch.JobDisplay;
 import dev.millrace.storage.checkpoint.BundleReader;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.LocalDateTime;
-import java.time.ZoneId;
-import java.time.format.DateTimeFormatter;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -29,7 +26,7 @@ final class LogFolder {
       throw MillraceException.invalid(
           "--resume goes on from an earlier run: name its folder with --log-dir.");
     }
-    Path folder = given != null ? given : newFolder();
+    Path folder = given != null ? given : JobDisplay.newFolder("mnist");
     if (Files.exists(folder) && !Files.isDirectory(folder)) {
       throw MillraceException.invalid("--log-dir %s is a file; it must be a folder.", folder);
     }
@@ -45,13 +42,6 @@ final class LogFolder {
               folder, latest.get().getFileName()));
     }
     return folder;
-  }
-
-  private static Path newFolder() {
-    String time =
-        DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss")
-            .format(LocalDateTime.ofInstant(Timers.system().wallTime(), ZoneId.systemDefault()));
-    return Path.of("millrace-logs", "mnist-" + time);
   }
 
   private static void checkGoesOn(

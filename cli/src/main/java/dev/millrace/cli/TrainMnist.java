@@ -1,12 +1,20 @@
 package dev.millrace.cli;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.ProcessEnvironment;
+import dev.millrace.base.config.CommandSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.config.RankSettings;
 import dev.millrace.cli.cluster.ClusterFlags;
+import dev.millrace.cli.launch.ClusterPlan;
+import dev.millrace.cli.launch.JobDisplay;
+import dev.millrace.cli.launch.JobPlan;
+import dev.millrace.cli.launch.Program;
+import dev.millrace.cli.launch.RestartPolicy;
+import dev.millrace.cli.launch.RingPlan;
+import dev.millrace.cli.launch.SupervisedJob;
 import dev.millrace.cli.text.ErrorPrinter;
 import dev.millrace.cli.text.Terminal;
-import dev.millrace.cluster.HeldPorts;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.collective.Ring;
@@ -24,8 +32,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.Callable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -68,7 +76,7 @@ final class TrainMnist implements Callable<Integer> {
   @Option(
       names = "--mode",
       description = "How tasks train together: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
-  Mode mode = Mode.ASYNC;
+  Mode mode = usualMode();
 
   @Option(
       names = "--optimizer",
@@ -167,7 +175,6 @@ final class TrainMnist implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    Starter.leaveWithIt();
     checkPlace();
     countTasks();
     check();
@@ -211,6 +218,14 @@ final class TrainMnist implements Callable<Integer> {
               + " there is --mode ring, which millrace launch starts.",
           spec.jobs());
     }
+  }
+
+  /** What {@code millrace run} says, in case there is no flag. */
+  private static Mode usualMode() {
+    return Config.ofProcess()
+        .find(CommandSettings.MODE)
+        .map(m -> Mode.valueOf(m.toUpperCase(Locale.ROOT)))
+        .orElse(Mode.ASYNC);
   }
 
   private boolean isGiven(String flag) {
@@ -378,39 +393,20 @@ final class TrainMnist implements Callable<Integer> {
 
   private void startTasks() throws Exception {
     boolean verbose = ((Millrace) spec.root().userObject()).verbose;
-    int servers = mode.hasServers() ? ps : 0;
-    try (HeldPorts ports = HeldPorts.take(servers + workers);
-        LocalCluster local = new LocalCluster(verbose ? spec.commandLine().getErr() : null)) {
-      List<String> shared = sharedFlags(verbose);
-      if (mode == Mode.RING) {
-        String job = "train-mnist-" + ProcessHandle.current().pid();
-        for (int i = 0; i < workers; i++) {
-          local.start("rank " + i, shared, rankVariables(job, i), i == 0);
-        }
-      } else {
-        List<String> addresses = ports.addresses();
-        shared.addAll(List.of("--ps_hosts", String.join(",", addresses.subList(0, ps))));
-        shared.addAll(
-            List.of("--worker_hosts", String.join(",", addresses.subList(ps, addresses.size()))));
-        for (int i = 0; i < ps; i++) {
-          local.start("ps/" + i, with(shared, "ps", i), Map.of(), false);
-        }
-        for (int i = 0; i < workers; i++) {
-          local.start("worker/" + i, with(shared, "worker", i), Map.of(), i == 0);
-        }
-      }
-      local.await();
+    List<String> arguments = new ArrayList<>();
+    arguments.addAll(List.of("-cp", ProcessEnvironment.classPath(), Millrace.class.getName()));
+    arguments.addAll(sharedFlags(verbose));
+    List<String> command = Program.java(arguments);
+    boolean ring = mode == Mode.RING;
+    JobPlan plan = ring ? RingPlan.here(workers, command) : ClusterPlan.here(ps, workers, command);
+    Path logs = logDir.resolve("task-logs");
+    CommandLine line = spec.commandLine();
+    JobDisplay display =
+        new JobDisplay(line.getOut(), line.getErr(), verbose, Terminal.hasColours(), logs);
+    try (SupervisedJob job =
+        new SupervisedJob(plan, RestartPolicy.ofMillrace(ring), List.of(), display)) {
+      job.run().check(logs);
     }
-  }
-
-  private Map<String, String> rankVariables(String job, int rank) {
-    String size = Integer.toString(workers);
-    return Map.of(
-        "MILLRACE_RANK", Integer.toString(rank),
-        "MILLRACE_SIZE", size,
-        "MILLRACE_LOCAL_RANK", Integer.toString(rank),
-        "MILLRACE_LOCAL_SIZE", size,
-        "MILLRACE_JOB", job);
   }
 
   private List<String> sharedFlags(boolean verbose) {
@@ -441,11 +437,5 @@ final class TrainMnist implements Callable<Integer> {
 
   private float learningRate() {
     return learningRate == null ? optimizer.usualRate() : learningRate;
-  }
-
-  private static List<String> with(List<String> shared, String job, int index) {
-    List<String> all = new ArrayList<>(shared);
-    all.addAll(List.of("--job_name", job, "--task_index", Integer.toString(index)));
-    return all;
   }
 }

@@ -300,7 +300,7 @@ class MillraceTest {
     Ran.millrace("launch", "-np", "0", "--", "true").wasRefusedFor("-np is 0");
     Ran.millrace("launch", "-np", "x", "--", "true").wasRefusedFor("'-np'", "whole number");
     Ran.millrace("launch", "-np", "1", "--", "/no/such/program")
-        .wasRefusedFor("Cannot start '/no/such/program': No such file or directory.");
+        .wasRefusedFor("Cannot start '/no/such/program': there is no such file or program.");
     Ran.millrace("launch", "--hostfile", "/no/such/hosts", "--", "true")
         .wasRefusedFor("/no/such/hosts: no such file");
   }

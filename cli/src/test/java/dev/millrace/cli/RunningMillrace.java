@@ -97,7 +97,7 @@ public final class RunningMillrace implements AutoCloseable {
   }
 
   /** Waits until it has printed {@code text}; fails if it ends before. */
-  void awaitOutput(String text) throws InterruptedException {
+  public void awaitOutput(String text) throws InterruptedException {
     out.await(text);
   }
 

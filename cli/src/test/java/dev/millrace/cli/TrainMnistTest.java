@@ -49,20 +49,7 @@ class TrainMnistTest {
 
   /** Starts a job, ends the process that started it, and sees that all leave with a save. */
   private void jobThatEndsBy(String mode, Consumer<ProcessHandle> end) throws Exception {
-    try (RunningMillrace job =
-        RunningMillrace.startBriefly(
-            "train",
-            "mnist",
-            "--model",
-            "softmax",
-            "--batch-size",
-            "10",
-            "--mode",
-            mode,
-            "--steps",
-            "1000000",
-            "--log-dir",
-            folder.toString())) {
+    try (RunningMillrace job = wholeJob(mode, "1000000")) {
       job.awaitOutput("step ");
       List<ProcessHandle> tasks = awaitThreeTasks(job.process());
       end.accept(job.process().toHandle());
@@ -75,15 +62,107 @@ class TrainMnistTest {
   }
 
   /** What a job has started: in an asynchronous one the chief does not wait for the last task. */
-  private static List<ProcessHandle> awaitThreeTasks(Process job) throws InterruptedException {
+  private static List<ProcessHandle> awaitThreeTasks(Process job) throws Exception {
+    return List.of(
+        awaitTask(job, "ps", 0), awaitTask(job, "worker", 0), awaitTask(job, "worker", 1));
+  }
+
+  /** The JVM of a task, which its environment tells from the shell around it. */
+  private static ProcessHandle awaitTask(Process job, String name, int index) throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-    List<ProcessHandle> tasks = job.descendants().toList();
-    while (tasks.size() < 3) {
-      assertTrue(System.nanoTime() < end, "there are only " + tasks.size() + " tasks");
+    while (true) {
+      for (ProcessHandle p : job.descendants().toList()) {
+        if (p.info().command().orElse("").endsWith("/java")
+            && environment(p).contains("JOB_NAME=" + name)
+            && environment(p).contains("TASK_INDEX=" + index)) {
+          return p;
+        }
+      }
+      assertTrue(System.nanoTime() < end, "there is no " + name + "/" + index);
       TimeUnit.MILLISECONDS.sleep(20);
-      tasks = job.descendants().toList();
     }
-    return tasks;
+  }
+
+  private static List<String> environment(ProcessHandle p) {
+    try {
+      return List.of(Files.readString(Path.of("/proc/" + p.pid() + "/environ")).split("\0"));
+    } catch (IOException e) {
+      return List.of(); // It has ended.
+    }
+  }
+
+  @Test
+  void tasksThatAreKilledAreBackAndTheJobMakesAllItsSteps() throws Exception {
+    try (RunningMillrace job = wholeJob("async", "4000")) {
+      job.awaitOutput("step ");
+      for (String task : List.of("worker/1", "ps/0", "worker/0")) {
+        String[] part = task.split("/");
+        awaitTask(job.process(), part[0], Integer.parseInt(part[1])).destroyForcibly();
+        job.awaitError(task + " was killed by signal 9; it starts again in 1 s (restart 1 of 3)");
+      }
+      assertEquals(0, job.awaitExit(), job::err);
+      assertTrue(job.out().contains("step 4000/4000"), job::out);
+      assertTrue(step(CheckpointFolder.latest(folder).orElseThrow()) >= 4000, job::out);
+    }
+  }
+
+  @Test
+  void aRankThatIsKilledStartsTheRingAgainFromTheLastSave() throws Exception {
+    try (RunningMillrace job = wholeJob("ring", "2000")) {
+      job.awaitOutput("step ");
+      ProcessHandle rank =
+          job.process()
+              .descendants()
+              .filter(p -> p.info().command().orElse("").endsWith("/java"))
+              .filter(p -> environment(p).contains("MILLRACE_RANK=1"))
+              .findFirst()
+              .orElseThrow();
+      rank.destroyForcibly();
+      job.awaitError(
+          "rank 1 was killed by signal 9; all tasks start again in 1 s (restart 1 of 3)");
+      assertEquals(0, job.awaitExit(), job::err);
+      assertEquals(2000, step(CheckpointFolder.latest(folder).orElseThrow()));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"worker/1", "ps/0"})
+  void aTaskThatIsToldToTerminateEndsTheWholeJobWithOneSave(String told) throws Exception {
+    try (RunningMillrace job = wholeJob("async", "1000000")) {
+      // The second line of progress: both workers train, so that both hear it.
+      job.awaitOutput(" steps/s");
+      List<ProcessHandle> tasks = awaitThreeTasks(job.process());
+      String[] part = told.split("/");
+      awaitTask(job.process(), part[0], Integer.parseInt(part[1])).destroy();
+      assertEquals(143, job.awaitExit(), job::err);
+      assertFalse(job.err().contains("starts again"), job::err);
+      for (ProcessHandle task : tasks) {
+        task.onExit().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      }
+      String shown = job.out().substring(job.out().lastIndexOf("step ") + 5);
+      long last = Long.parseLong(shown.substring(0, shown.indexOf('/')));
+      assertTrue(step(CheckpointFolder.latest(folder).orElseThrow()) >= last, shown);
+      try (Stream<Path> files = Files.list(folder)) {
+        List<Path> saves = files.filter(f -> f.toString().endsWith(".index")).toList();
+        assertEquals(2, saves.size(), "one at the first step and one at the end: " + saves);
+      }
+    }
+  }
+
+  private RunningMillrace wholeJob(String mode, String steps) throws IOException {
+    return RunningMillrace.startBriefly(
+        "train",
+        "mnist",
+        "--model",
+        "softmax",
+        "--batch-size",
+        "10",
+        "--mode",
+        mode,
+        "--steps",
+        steps,
+        "--log-dir",
+        folder.toString());
   }
 
   /** As a TFJob gives it to its pods; the evaluator stands outside of the cluster. */

@@ -1,6 +1,7 @@
 package dev.millrace.job;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.CommandSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.config.ForeignVariables;
 import dev.millrace.base.config.RankSettings;
@@ -42,7 +43,7 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
     ClusterSpec cluster = cluster(flags, config, tf);
     boolean rank =
         RankConfig.fromEnvironment(config).size() > 1 || config.find(RankSettings.RANK).isPresent();
-    Mode mode = mode(flags, cluster != null || task != null, rank);
+    Mode mode = mode(flags, config, cluster != null || task != null, rank);
     int workers = Math.max(1, flags.integer(JobFlags.WORKERS));
     if (!mode.hasServers()) {
       if (task != null && !task.job().equals(EVALUATOR)) {
@@ -90,8 +91,8 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
     cluster.address(task);
   }
 
-  private static Mode mode(ProgramFlags flags, boolean cluster, boolean rank) {
-    String text = flags.text(JobFlags.MODE);
+  private static Mode mode(ProgramFlags flags, Config config, boolean cluster, boolean rank) {
+    String text = text(flags.text(JobFlags.MODE), config, CommandSettings.MODE);
     if (text == null) {
       return cluster ? Mode.ASYNC : rank ? Mode.RING : Mode.LOCAL;
     }

@@ -61,6 +61,14 @@ class PlaceTest {
   }
 
   @Test
+  void theLauncherGivesTheModeUnlessAFlagDoes() {
+    Map<String, String> task =
+        Map.of("TF_CONFIG", TF_CONFIG.formatted("worker", 0), "MILLRACE_MODE", "sync");
+    assertEquals(Mode.SYNC, place(task).mode());
+    assertEquals(Mode.BOUNDED, place(task, "--mode", "bounded").mode());
+  }
+
+  @Test
   void tfConfigMakesATaskOrAnEvaluator() {
     Place worker = place(Map.of("TF_CONFIG", TF_CONFIG.formatted("worker", 0)));
     assertEquals("worker/0", worker.task().toString());

@@ -44,22 +44,23 @@ public final class CommandSettings {
           SettingKind.TEXT,
           "Jars with more ops for the class path, as --jars names them. Read by the scripts.");
 
-  public static final Setting<Long> STARTED_BY =
+  public static final Setting<String> MODE =
       Setting.optional(
           COMMAND,
-          "MILLRACE_STARTED_BY",
-          SettingKind.longNumber(),
-          "The process that started this task and that it must not outlive.");
+          "MILLRACE_MODE",
+          SettingKind.oneOf("local", "async", "sync", "bounded", "ring"),
+          "How the tasks of the job train together, unless the program's own flag says it. Set by"
+              + " 'millrace run'.");
 
   public static final Setting<Path> LAUNCH_FOLDER =
       Setting.optional(
           COMMAND,
           "MILLRACE_LAUNCH_FOLDER",
           SettingKind.PATH,
-          "The folder a rank on another host is started in. Read by the launcher's script.");
+          "The folder a task is started in. Read by the launcher's script.");
 
   static final List<Setting<?>> ALL =
-      List.of(COMMAND_NAME, HOME, JAVA_OPTS, CLASS_PATH, JARS, STARTED_BY, LAUNCH_FOLDER);
+      List.of(COMMAND_NAME, HOME, JAVA_OPTS, CLASS_PATH, JARS, MODE, LAUNCH_FOLDER);
 
   private CommandSettings() {}
 }

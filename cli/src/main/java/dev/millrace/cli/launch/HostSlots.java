@@ -14,7 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A host and how many ranks it takes.
+ * A host and how many tasks it takes.
  *
  * @param host its name or address
  * @param slots how many
@@ -24,7 +24,7 @@ record HostSlots(String host, int slots) {
   private static final Pattern LINE =
       Pattern.compile("([\\w.-]+)(?:\\s+slots\\s*=\\s*([0-9]{1,6}))?\\s*(?:#.*)?");
 
-  /** A rank's place on a host. */
+  /** The place of a task on a host; ranks count over the whole job. */
   record Slot(int rank, String host, int localRank, int localSize) {}
 
   /** What a flag such as {@code host1:2,host2:2} says. */
@@ -34,7 +34,7 @@ record HostSlots(String host, int slots) {
       Matcher m = FLAG.matcher(part.strip());
       if (!m.matches()) {
         throw MillraceException.invalid(
-            "'%s' in -H %s is not host:slots, such as host1:2.", part, flag);
+            "'%s' in --hosts %s is not host:slots, such as host1:2.", part, flag);
       }
       hosts.add(new HostSlots(m.group(1), Integer.parseInt(m.group(2))));
     }
@@ -75,20 +75,25 @@ record HostSlots(String host, int slots) {
     return hosts;
   }
 
-  /** The ranks' places: hosts in the order given, each filled before the next. */
-  static List<Slot> assign(List<HostSlots> hosts, int ranks) {
+  /**
+   * Places of the tasks: hosts in the order given, each filled before the next.
+   *
+   * @param what the name of the tasks in messages, such as {@code ranks}
+   */
+  static List<Slot> assign(List<HostSlots> hosts, int tasks, String what) {
     int room = hosts.stream().mapToInt(HostSlots::slots).sum();
-    if (ranks < 1) {
-      throw MillraceException.invalid("-np is %d; a job has at least 1 rank.", ranks);
-    }
-    if (ranks > room) {
+    if (tasks < 1) {
       throw MillraceException.invalid(
-          "%d ranks do not fit the %d slots of %s. Give -np from 1 to %d, or more slots.",
-          ranks, room, hosts.stream().map(HostSlots::toString).toList(), room);
+          "A job of %d %s cannot run; it needs at least 1.", tasks, what);
+    }
+    if (tasks > room) {
+      throw MillraceException.invalid(
+          "%d %s do not fit the %d slots of %s. Give at most %d, or more slots.",
+          tasks, what, room, hosts.stream().map(HostSlots::toString).toList(), room);
     }
     List<Slot> all = new ArrayList<>();
     for (HostSlots h : hosts) {
-      int here = Math.min(h.slots, ranks - all.size());
+      int here = Math.min(h.slots, tasks - all.size());
       for (int local = 0; local < here; local++) {
         all.add(new Slot(all.size(), h.host, local, here));
       }

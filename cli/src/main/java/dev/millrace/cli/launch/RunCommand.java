@@ -1,0 +1,166 @@
+package dev.millrace.cli.launch;
+
+import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.CommandSettings;
+import dev.millrace.cli.text.Terminal;
+import dev.millrace.job.Mode;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Starts a user's program as all tasks of a job, and supervises them. */
+@Command(
+    name = "run",
+    description = "Run your program as the tasks of one job, and start again those that die.",
+    footer = {
+      "",
+      "After -- come the arguments of java, if the first begins with '-', else a program and its",
+      "arguments. Each task gets its role in TF_CONFIG, or in MILLRACE_RANK in ring mode, and the",
+      "mode in MILLRACE_MODE. What worker 0 or rank 0 prints is shown; logs have the rest.",
+      "",
+      "Examples:",
+      "  millrace run --mode async --ps 2 --workers 3 -- -cp app.jar com.acme.Ctr --epochs 2",
+      "  millrace run --mode ring --workers 4 --hosts host1:2,host2:2 -- -jar app.jar",
+      "  millrace run --mode sync --evaluator -- ./train.sh",
+    })
+public final class RunCommand implements Callable<Integer> {
+  @CommandLine.Spec CommandLine.Model.CommandSpec spec;
+
+  @Option(
+      names = "--mode",
+      description = "How tasks train together: ${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}")
+  Mode mode = Mode.ASYNC;
+
+  @Option(names = "--ps", paramLabel = "N", description = "How many parameter servers. Default: 1")
+  Integer ps;
+
+  @Option(
+      names = "--workers",
+      paramLabel = "N",
+      description =
+          "How many workers, or ranks in ring mode. Default: what the slots of --hosts leave,"
+              + " else 2")
+  Integer workers;
+
+  @Option(names = "--evaluator", description = "Also start a task that evaluates checkpoints.")
+  boolean evaluator;
+
+  @Option(
+      names = {"--max-restarts", "--max_restarts"},
+      paramLabel = "N",
+      description =
+          "How often a task that dies starts again; in ring mode, all of them. Default:"
+              + " ${DEFAULT-VALUE}")
+  int maxRestarts = RestartPolicy.DEFAULT_LIMIT;
+
+  @Option(
+      names = "--port",
+      paramLabel = "N",
+      description =
+          "The first port of the tasks on each host, if there are several. Default:"
+              + " ${DEFAULT-VALUE}")
+  int port = 2222;
+
+  @Option(
+      names = "--logs",
+      paramLabel = "FOLDER",
+      description = "Where the log of each task goes; a new folder in millrace-logs if not given.")
+  Path logs;
+
+  @Option(names = "--show-all", description = "Show every line of every task.")
+  boolean showAll;
+
+  @Mixin HostFlags hosts;
+
+  @Parameters(arity = "1..*", paramLabel = "COMMAND", description = "The program, after --.")
+  List<String> command;
+
+  @Override
+  public Integer call() throws Exception {
+    check();
+    RestartPolicy policy = RestartPolicy.ofProgram(maxRestarts, mode == Mode.RING);
+    List<String> program = Program.of(command);
+    int servers = mode.hasServers() ? ps == null ? 1 : ps : 0;
+    int training = training(servers);
+    List<HostSlots.Slot> slots = slots(servers + training + (evaluator ? 1 : 0));
+    Path folder = logs != null ? logs : JobDisplay.newFolder("run");
+    CommandLine line = spec.commandLine();
+    JobDisplay display =
+        new JobDisplay(line.getOut(), line.getErr(), showAll, Terminal.hasColours(), folder);
+    try (SupervisedJob job =
+        new SupervisedJob(
+            plan(slots, servers, training, program), policy, hosts.sshCommand(), display)) {
+      line.getOut().printf("Running %s. The logs are in %s.%n", shape(servers, training), folder);
+      line.getOut().flush();
+      job.run().check(folder);
+    }
+    return 0;
+  }
+
+  private void check() {
+    if (!mode.hasServers() && (ps != null || evaluator)) {
+      throw MillraceException.invalid(
+          "--mode %s has no %s: leave out %s.",
+          mode,
+          ps != null ? "parameter servers" : "evaluator",
+          ps != null ? "--ps" : "--evaluator");
+    }
+    if (mode == Mode.LOCAL && workers != null) {
+      throw MillraceException.invalid(
+          "--mode local is one process: leave out --workers, or use another mode.");
+    }
+    if (ps != null && ps < 1) {
+      throw MillraceException.invalid("--ps is %d; it must be at least 1.", ps);
+    }
+  }
+
+  /** How many processes train. */
+  private int training(int servers) {
+    int n =
+        mode == Mode.LOCAL
+            ? 1
+            : workers != null
+                ? workers
+                : hosts.given() ? hosts.slots() - servers - (evaluator ? 1 : 0) : 2;
+    if (n < 1) {
+      throw MillraceException.invalid(
+          "--workers is %d; it must be at least 1%s.",
+          n, workers == null ? ", and the slots of --hosts leave none" : "");
+    }
+    return n;
+  }
+
+  private List<HostSlots.Slot> slots(int tasks) {
+    return HostSlots.assign(hosts.hosts(tasks), tasks, "tasks");
+  }
+
+  private JobPlan plan(
+      List<HostSlots.Slot> slots, int servers, int training, List<String> program) {
+    Map<String, String> exported = new LinkedHashMap<>(hosts.exported());
+    exported.put(CommandSettings.MODE.variable(), mode.toString());
+    return switch (mode) {
+      case LOCAL ->
+          JobPlan.of(
+              List.of(new JobTask("worker/0", slots.getFirst().host(), true, program, exported)));
+      case RING -> new RingPlan(slots, program, exported);
+      default -> new ClusterPlan(slots, servers, training, port, program, exported);
+    };
+  }
+
+  private String shape(int servers, int training) {
+    String text =
+        switch (mode) {
+          case LOCAL -> "one process";
+          case RING -> training + (training == 1 ? " rank" : " ranks");
+          default -> servers + " ps, " + training + (training == 1 ? " worker" : " workers");
+        };
+    return text + (evaluator ? ", an evaluator" : "") + ", " + mode;
+  }
+}
