@@ -119,11 +119,16 @@ public final class StopRequest implements SessionRunHook {
     s.run(Map.of(), List.of(), List.of(raise), LIMIT);
   }
 
+  /** Before any worker can train: what one of them asks from then on must not be cleared. */
   @Override
-  public void afterCreateSession(Session s, Coordinator coordinator) {
+  public void beforePreparing(Session s) {
     if (chief && session == null) {
       s.run(clear);
     }
+  }
+
+  @Override
+  public void afterCreateSession(Session s, Coordinator coordinator) {
     session = s;
     if (seen) {
       raiseIn(s);
