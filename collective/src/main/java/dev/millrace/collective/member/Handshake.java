@@ -9,7 +9,6 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.SecureRandom;
 import java.util.Arrays;
 
 /**
@@ -29,7 +28,6 @@ public final class Handshake {
   private static final int NUMBER_BYTES = 16;
   private static final int HASH_BYTES = 32;
   private static final int HELLO_BYTES = 1 + 4 + 4;
-  private static final SecureRandom RANDOM = new SecureRandom();
 
   private Handshake() {}
 
@@ -50,7 +48,7 @@ public final class Handshake {
       throws IOException {
     try (TimedChannel timed = new TimedChannel(channel, platform, endNanos)) {
       byte[] theirs = number(timed.read(4 + 1 + NUMBER_BYTES));
-      byte[] mine = randomNumber();
+      byte[] mine = randomNumber(platform);
       byte[] both = concat(theirs, mine, bytes(hello));
       ByteBuffer answer =
           ByteBuffer.allocate(4 + 1 + NUMBER_BYTES + HELLO_BYTES + HASH_BYTES)
@@ -85,7 +83,7 @@ public final class Handshake {
   static Hello answer(SocketChannel channel, Token token, Platform platform, long endNanos)
       throws IOException {
     try (TimedChannel timed = new TimedChannel(channel, platform, endNanos)) {
-      byte[] mine = randomNumber();
+      byte[] mine = randomNumber(platform);
       ByteBuffer greeting = ByteBuffer.allocate(4 + 1 + NUMBER_BYTES);
       timed.write(greeting.putInt(MAGIC).put(VERSION).put(mine).flip());
       byte[] theirs = number(timed.read(4 + 1 + NUMBER_BYTES));
@@ -116,9 +114,9 @@ public final class Handshake {
     return number;
   }
 
-  private static byte[] randomNumber() {
+  private static byte[] randomNumber(Platform platform) {
     byte[] number = new byte[NUMBER_BYTES];
-    RANDOM.nextBytes(number);
+    platform.secureRandom().nextBytes(number);
     return number;
   }
 

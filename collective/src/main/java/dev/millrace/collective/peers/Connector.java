@@ -23,9 +23,9 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -162,7 +162,8 @@ public final class Connector implements AutoCloseable {
         bound.getAddress().isAnyLocalAddress()
             ? member.localAddress().getAddress()
             : bound.getAddress();
-    socket = PrivateFolder.ofUser().resolve("s" + UUID.randomUUID().toString().substring(0, 18));
+    long unique = platform.secureRandom().nextLong();
+    socket = PrivateFolder.ofUser().resolve("s" + HexFormat.of().toHexDigits(unique));
     ServerSocketChannel unix =
         platform.sockets().openServerSocketChannel(StandardProtocolFamily.UNIX);
     unix.bind(UnixDomainSocketAddress.of(socket), Math.max(128, member.size()));
