@@ -16,12 +16,13 @@ import dev.millrace.ops.array.Const;
 import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
 /** How gradients of many nodes come together; those of each op are held against TensorFlow's. */
 class GradientsTest {
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Scope scope = session.scope();
   private final Output x = named("x", Tensor.vector(2f, 3f));
   private final Output z = named("z", Tensor.vector(5f, 7f));

@@ -29,7 +29,7 @@ import java.util.concurrent.TimeoutException;
  * Runs small graphs with state in tests: a node after its inputs, in their order, on the calling
  * thread. Unlike {@link Eager} it knows references, control edges and kernels that wait.
  */
-public final class TinySession {
+public final class TinySession implements AutoCloseable {
   private static final long DEADLINE_SECONDS = 20;
 
   private final Graph graph = StandardOps.newGraph();
@@ -42,6 +42,12 @@ public final class TinySession {
 
   public Resources resources() {
     return resources;
+  }
+
+  /** Ends what the graphs left: variables, queues. */
+  @Override
+  public void close() {
+    resources.clearAll();
   }
 
   public Output constant(Tensor t) {

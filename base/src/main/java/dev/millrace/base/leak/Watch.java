@@ -42,6 +42,9 @@ public final class Watch extends PhantomReference<Object> {
 
   /** An error about the resource that names the place where it was last taken. */
   public AssertionError finding(String what) {
-    return new AssertionError(description.get() + " " + what + ".", place);
+    AssertionError e = new AssertionError(description.get() + " " + what + ".", place);
+    // Where it was found says nothing; the place does.
+    e.setStackTrace(new StackTraceElement[0]);
+    return e;
   }
 }

@@ -13,12 +13,13 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class FileOpsTest {
   @TempDir Path dir;
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Scope scope = session.scope();
 
   private Output string(String s) {

@@ -23,12 +23,13 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class ParsingTest {
   private static final List<DType> LONG = List.of(DType.INT64);
 
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Scope scope = session.scope();
 
   private static Feature longs(long... v) {

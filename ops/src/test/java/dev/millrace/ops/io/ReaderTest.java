@@ -18,13 +18,14 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ReaderTest {
   @TempDir Path folder;
 
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Output queue =
       QueueHandles.fifo(session.scope(), List.of(DType.STRING), List.of(Shape.scalar()), -1);
   private final Output reader = session.scope().node("TFRecordReaderV2").add().output();

@@ -16,12 +16,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class WarmStartOpsTest {
   @TempDir Path dir;
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
 
   private Output string(String s) {
     return session.constant(Tensor.scalar(s));

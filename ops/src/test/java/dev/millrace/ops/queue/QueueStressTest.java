@@ -16,15 +16,17 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class QueueStressTest {
+  @AutoClose private final TinySession session = new TinySession();
+
   /** Whatever steps are cancelled: each element enqueued is dequeued once, and no other is. */
   @Test
   void noElementIsLostOrDoubled() {
     long seed = Long.getLong("millrace.seed", System.nanoTime());
     Random random = new Random(seed);
-    TinySession session = new TinySession();
     Scope scope = session.scope();
     Output q = QueueHandles.fifo(scope, List.of(DType.INT64), List.of(Shape.scalar()), 3);
     Node take = QueueAccess.dequeue(scope, q, List.of(DType.INT64));

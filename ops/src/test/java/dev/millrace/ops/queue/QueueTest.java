@@ -18,12 +18,13 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class QueueTest {
   private static final List<DType> LONG = List.of(DType.INT64);
 
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Scope scope = session.scope();
 
   private Output fifo(int capacity) {

@@ -14,10 +14,11 @@ import dev.millrace.ops.TinySession;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class SparseTensorsMapTest {
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
 
   private Node add(Op op, Tensor indices, Tensor values, long... dims) {
     return session

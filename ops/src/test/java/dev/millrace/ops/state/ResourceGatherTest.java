@@ -22,10 +22,11 @@ import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class ResourceGatherTest {
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Scope scope = session.scope();
 
   private Output table(Shape declared, Shape shape, float... values) {

@@ -18,10 +18,11 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class VariableLifeTest {
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Scope scope = session.scope();
 
   @Test

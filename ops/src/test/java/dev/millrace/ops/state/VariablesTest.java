@@ -16,10 +16,11 @@ import dev.millrace.ops.array.Identity;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 class VariablesTest {
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Scope scope = session.scope();
 
   private Output reference(float... value) {

@@ -25,11 +25,12 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import javax.imageio.ImageIO;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** The expected numbers are what TensorFlow 2.21 gives for the same inputs. */
 class SummaryOpsTest {
-  private final TinySession session = new TinySession();
+  @AutoClose private final TinySession session = new TinySession();
   private final Scope scope = session.scope();
 
   private Output constant(Tensor t) {

@@ -99,7 +99,13 @@ class UpdateOpsTest {
   }
 
   private static void check(Case c, String name, DType type, double tolerance) {
-    TinySession session = new TinySession();
+    try (TinySession session = new TinySession()) {
+      check(session, c, name, type, tolerance);
+    }
+  }
+
+  private static void check(
+      TinySession session, Case c, String name, DType type, double tolerance) {
     Scope scope = session.scope();
     Op op = StandardOps.registry().find(name);
     NodeBuilder b = scope.node(op);
