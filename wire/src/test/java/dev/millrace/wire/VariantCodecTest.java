@@ -18,6 +18,7 @@ import dev.millrace.proto.TensorProto;
 import dev.millrace.proto.TensorShapeProto;
 import dev.millrace.proto.VariantTensorDataProto;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.HexFormat;
@@ -44,7 +45,10 @@ class VariantCodecTest {
       Output in = Placeholder.of(scope, t.dtype(), t.shape());
       node.input(in);
     }
-    return Eager.run(node.add(), inputs)[i];
+    Tensor[] outputs = Eager.run(node.add(), inputs);
+    Tensor result = Refs.handle(Refs.retain(outputs[i]));
+    Refs.releaseAll(outputs);
+    return result;
   }
 
   private NodeBuilder op(String name) {
