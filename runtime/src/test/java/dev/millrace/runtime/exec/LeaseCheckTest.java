@@ -22,12 +22,18 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.function.BiConsumer;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** A step changes nothing once its caller's lease is lost. */
 class LeaseCheckTest {
   private final Resources resources = new Resources();
   private boolean leaseLost;
+
+  @AfterEach
+  void clear() {
+    resources.clearAll();
+  }
 
   private MillraceException run(BiConsumer<Scope, Output> addNodes) {
     Graph graph = StandardOps.newGraph();

@@ -31,7 +31,7 @@ class LeavingValuesTest {
   private final Output b = Const.of(scope, Tensor.of(Shape.of(2, 1), new float[] {5, 7}));
 
   /** Has room for everything and keeps what is sent. */
-  private static final class Roomy implements Rendezvous {
+  private static final class Roomy implements Rendezvous, AutoCloseable {
     final List<Tensor> rooms = new ArrayList<>();
     final Map<String, Tensor> sent = new HashMap<>();
 
@@ -53,6 +53,11 @@ class LeavingValuesTest {
 
     @Override
     public void abort(MillraceException cause) {}
+
+    @Override
+    public void close() {
+      sent.values().forEach(Refs::release);
+    }
   }
 
   private Output product() {
@@ -85,11 +90,12 @@ class LeavingValuesTest {
     send(product(), "plain");
     Output through = scope.node("Identity").input(product()).add().output();
     send(scope.node("Identity").input(through).add().output(), "through Identity");
-    Roomy r = run();
-    assertEquals(2, r.rooms.size());
-    assertEquals(
-        r.rooms.stream().map(t -> t.data().address()).sorted().toList(),
-        r.sent.values().stream().map(t -> t.data().address()).sorted().toList());
+    try (Roomy r = run()) {
+      assertEquals(2, r.rooms.size());
+      assertEquals(
+          r.rooms.stream().map(t -> t.data().address()).sorted().toList(),
+          r.sent.values().stream().map(t -> t.data().address()).sorted().toList());
+    }
   }
 
   @Test
@@ -100,9 +106,10 @@ class LeavingValuesTest {
     Output read = product();
     send(read, "also read");
     send(scope.node("Neg").input(read).add().output(), "by this");
-    Roomy r = run();
-    assertEquals(4, r.sent.size());
-    // Only the negated value is for one receiver alone.
-    assertEquals(1, r.rooms.size());
+    try (Roomy r = run()) {
+      assertEquals(4, r.sent.size());
+      // Only the negated value is for one receiver alone.
+      assertEquals(1, r.rooms.size());
+    }
   }
 }
