@@ -49,6 +49,7 @@ class ArchitectureTest {
         modules.containsAll(
             Set.of(
                 "base",
+                "simulation",
                 "tensor",
                 "collective",
                 "storage",
