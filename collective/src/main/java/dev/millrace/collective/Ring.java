@@ -12,7 +12,6 @@ import dev.millrace.collective.reduce.Reducer;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.VectorModule;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -67,7 +66,6 @@ public final class Ring extends Operations implements AutoCloseable {
 
   /** Joins the job the settings name, and returns when all its ranks have joined. */
   public static Ring init(Settings settings) {
-    VectorModule.require();
     return settings.place().size() == 1 ? initAlone(settings) : initTogether(settings);
   }
 

@@ -28,7 +28,6 @@ import dev.millrace.ops.summary.SummaryOps;
 import dev.millrace.ops.text.TextOps;
 import dev.millrace.ops.train.TrainOps;
 import dev.millrace.ops.transfer.TransferOps;
-import dev.millrace.tensor.VectorModule;
 import java.util.AbstractList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -40,10 +39,6 @@ import java.util.stream.Stream;
  * <p>Threading: any thread.
  */
 public final class StandardOps {
-  static {
-    VectorModule.require();
-  }
-
   /** The families that nearly every program uses. */
   private static final List<Op> COMMON =
       Stream.of(

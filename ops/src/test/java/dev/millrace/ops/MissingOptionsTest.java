@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** A program that uses Millrace as a library, in a JVM with and without the options it needs. */
+/**
+ * A program that uses Millrace as a library, in a JVM with and without the options that make it
+ * faster.
+ */
 class MissingOptionsTest {
   /** The program. */
   public static void main(String[] args) {
@@ -33,14 +36,9 @@ class MissingOptionsTest {
   }
 
   @Test
-  void withoutThemOneSentenceNamesThem() throws Exception {
-    String said = run(1, List.of());
-    assertTrue(
-        said.startsWith(
-            "Exception in thread \"main\" java.lang.LinkageError: Millrace needs the JDK's Vector"
-                + " API"),
-        said);
-    assertTrue(said.contains(VectorModule.JVM_OPTIONS), said);
+  void withoutThemItRuns() throws Exception {
+    String said = run(0, List.of());
+    assertTrue(said.contains("nodes 0"), said);
     assertFalse(said.contains("NoClassDefFoundError"), said);
   }
 

@@ -1,25 +1,51 @@
 package dev.millrace.tensor;
 
-/** The JDK's Vector API, an incubator module that a JVM must be started with. */
+import dev.millrace.base.config.ComputeSettings;
+import dev.millrace.base.config.Config;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Whether loops may use the JDK's Vector API. It is an incubator module: a JVM has it only if it
+ * was started with {@link #JVM_OPTION}. Without it plain loops do the same, which the JVM's
+ * compiler turns into vector instructions where it can.
+ *
+ * <p>A class whose code names a vector cannot even be linked without the module. So such code
+ * stands in classes of its own, and who calls them asks {@link #isPresent} first; for the compiler
+ * that is a constant.
+ */
 public final class VectorModule {
-  /** The JVM options for Millrace: the first is required, the others avoid warnings. */
+  /** The JVM option that brings the module. */
+  public static final String JVM_OPTION = "--add-modules jdk.incubator.vector";
+
+  /** The JVM options for Millrace at full speed and without warnings of the JDK. */
   public static final String JVM_OPTIONS =
-      "--add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED"
-          + " --sun-misc-unsafe-memory-access=allow";
+      JVM_OPTION + " --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow";
+
+  private static final boolean IN_JVM =
+      ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
+  private static final boolean PRESENT = IN_JVM && Config.ofProcess().get(ComputeSettings.VECTOR);
+
+  static {
+    if (!IN_JVM) {
+      LoggerFactory.getLogger(VectorModule.class)
+          .info("Loops run without the Vector API; faster with the JVM option {}.", JVM_OPTION);
+    }
+  }
 
   private VectorModule() {}
 
-  /**
-   * Fails if the JVM was started without the module. Throws an error, not an exception: from a
-   * static initialiser an error reaches the program unchanged.
-   */
-  public static void require() {
-    if (ModuleLayer.boot().findModule("jdk.incubator.vector").isEmpty()) {
-      throw new LinkageError(
-          "Millrace needs the JDK's Vector API, which this JVM was started without: start it with"
-              + " the options "
-              + JVM_OPTIONS
-              + ".");
+  /** Whether loops may use the Vector API. */
+  public static boolean isPresent() {
+    return PRESENT;
+  }
+
+  /** Which loops are in use, and why. */
+  public static String describe() {
+    if (PRESENT) {
+      return "Vector API";
     }
+    return IN_JVM
+        ? "plain Java: the Vector API is turned off by -Dmillrace.vector=false"
+        : "plain Java: this JVM was started without " + JVM_OPTION;
   }
 }

@@ -36,6 +36,14 @@ public final class ComputeSettings {
           true,
           "Whether matrix products and convolutions use oneDNN; if not, they run in Java.");
 
+  public static final Setting<Boolean> VECTOR =
+      Setting.of(
+          COMPUTE,
+          "millrace.vector",
+          SettingKind.BOOLEAN,
+          true,
+          "Whether loops use the JDK's Vector API where the JVM has it; if not, they are plain.");
+
   public static final Setting<Path> NATIVE_CACHE =
       Setting.optional(
           COMPUTE,
@@ -61,7 +69,7 @@ public final class ComputeSettings {
               + " dropped without being released and memory written after its release.");
 
   static final List<Setting<?>> ALL =
-      List.of(THREADS, POOL_BYTES, NATIVE, NATIVE_CACHE, TENSOR_DEBUG, TENSOR_CHECK);
+      List.of(THREADS, POOL_BYTES, NATIVE, VECTOR, NATIVE_CACHE, TENSOR_DEBUG, TENSOR_CHECK);
 
   private ComputeSettings() {}
 

@@ -5,6 +5,7 @@ import dev.millrace.base.ProcessEnvironment;
 import dev.millrace.base.Version;
 import dev.millrace.cli.text.Amount;
 import dev.millrace.storage.Failures;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.onednn.OneDnn;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -32,8 +33,10 @@ final class MachineCheck {
     } else {
       found.bad("java", "%s is too old: Millrace needs 25 or newer.", Runtime.version());
     }
-    if (ModuleLayer.boot().findModule("jdk.incubator.vector").isEmpty()) {
-      found.bad("java", "the module jdk.incubator.vector is missing: start by ./millrace.");
+    if (VectorModule.isPresent()) {
+      found.ok("loops", "%s", VectorModule.describe());
+    } else {
+      found.note("loops", "%s; everything works, but slower.", VectorModule.describe());
     }
     if (OneDnn.isAvailable()) {
       found.ok("native math", "%s", OneDnn.describe());

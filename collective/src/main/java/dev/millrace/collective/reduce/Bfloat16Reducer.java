@@ -1,6 +1,7 @@
 package dev.millrace.collective.reduce;
 
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -14,15 +15,7 @@ import jdk.incubator.vector.VectorSpecies;
 
 /** Reduces bfloat16 elements: in float, rounded to the nearest, ties to even, every time. */
 final class Bfloat16Reducer extends Reducer {
-  private static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
-
-  /** As many shorts as {@link #INTS} has lanes. */
-  private static final VectorSpecies<Short> SHORTS =
-      VectorSpecies.of(short.class, VectorShape.forBitSize(INTS.vectorBitSize() / 2));
-
-  private static final int STEP = SHORTS.vectorByteSize();
   private static final ValueLayout.OfShort ONE = ValueLayout.JAVA_SHORT_UNALIGNED;
-  private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
   Bfloat16Reducer(ReduceOp op) {
     super(op, Short.BYTES);
@@ -37,28 +30,9 @@ final class Bfloat16Reducer extends Reducer {
       MemorySegment out,
       long outAt,
       long bytes) {
-    long vectors = bytes - bytes % STEP;
-    switch (op().pairwise()) {
-      case MIN -> {
-        for (long i = 0; i < vectors; i += STEP) {
-          store(load(a, aAt + i).min(load(b, bAt + i)), out, outAt + i);
-        }
-      }
-      case MAX -> {
-        for (long i = 0; i < vectors; i += STEP) {
-          store(load(a, aAt + i).max(load(b, bAt + i)), out, outAt + i);
-        }
-      }
-      case PRODUCT -> {
-        for (long i = 0; i < vectors; i += STEP) {
-          store(load(a, aAt + i).mul(load(b, bAt + i)), out, outAt + i);
-        }
-      }
-      default -> {
-        for (long i = 0; i < vectors; i += STEP) {
-          store(load(a, aAt + i).add(load(b, bAt + i)), out, outAt + i);
-        }
-      }
+    long vectors = inVectors(bytes);
+    if (vectors > 0) {
+      Vectors.loop(op().pairwise(), a, aAt, b, bAt, out, outAt, vectors);
     }
     for (long i = vectors; i < bytes; i += ONE.byteSize()) {
       float r = pair(one(a, aAt + i), one(b, bAt + i));
@@ -77,9 +51,9 @@ final class Bfloat16Reducer extends Reducer {
 
   @Override
   void divide(MemorySegment x, long at, long bytes, int divisor) {
-    long vectors = bytes - bytes % STEP;
-    for (long i = 0; i < vectors; i += STEP) {
-      store(load(x, at + i).div(divisor), x, at + i);
+    long vectors = inVectors(bytes);
+    if (vectors > 0) {
+      Vectors.divide(x, at, vectors, divisor);
     }
     for (long i = vectors; i < bytes; i += ONE.byteSize()) {
       x.set(ONE, at + i, Tensor.floatToBfloat16(one(x, at + i) / divisor));
@@ -90,21 +64,80 @@ final class Bfloat16Reducer extends Reducer {
     return Tensor.bfloat16ToFloat(segment.get(ONE, at));
   }
 
-  private static FloatVector load(MemorySegment segment, long at) {
-    IntVector bits =
-        (IntVector)
-            ShortVector.fromMemorySegment(SHORTS, segment, at, ORDER)
-                .convertShape(VectorOperators.ZERO_EXTEND_S2I, INTS, 0);
-    return bits.lanewise(VectorOperators.LSHL, 16).reinterpretAsFloats();
+  /** How many bytes of these the loops over vectors take. */
+  private static long inVectors(long bytes) {
+    return VectorModule.isPresent() ? bytes - bytes % Vectors.STEP : 0;
   }
 
-  private static void store(FloatVector v, MemorySegment segment, long at) {
-    IntVector bits = v.reinterpretAsInts();
-    IntVector top = bits.lanewise(VectorOperators.LSHR, 16);
-    IntVector rounded = bits.add(0x7FFF).add(top.and(1)).lanewise(VectorOperators.LSHR, 16);
-    VectorMask<Integer> nan = v.test(VectorOperators.IS_NAN).cast(INTS);
-    ShortVector narrow =
-        (ShortVector) rounded.blend(top.or(0x40), nan).convertShape(VectorOperators.I2S, SHORTS, 0);
-    narrow.intoMemorySegment(segment, at, ORDER);
+  /** The loops over vectors: apart, as they can be linked only where there is the Vector API. */
+  private static final class Vectors {
+    private static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
+
+    /** As many shorts as {@link #INTS} has lanes. */
+    private static final VectorSpecies<Short> SHORTS =
+        VectorSpecies.of(short.class, VectorShape.forBitSize(INTS.vectorBitSize() / 2));
+
+    private static final int STEP = SHORTS.vectorByteSize();
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+    private Vectors() {}
+
+    static void loop(
+        ReduceOp op,
+        MemorySegment a,
+        long aAt,
+        MemorySegment b,
+        long bAt,
+        MemorySegment out,
+        long outAt,
+        long bytes) {
+      switch (op) {
+        case MIN -> {
+          for (long i = 0; i < bytes; i += STEP) {
+            store(load(a, aAt + i).min(load(b, bAt + i)), out, outAt + i);
+          }
+        }
+        case MAX -> {
+          for (long i = 0; i < bytes; i += STEP) {
+            store(load(a, aAt + i).max(load(b, bAt + i)), out, outAt + i);
+          }
+        }
+        case PRODUCT -> {
+          for (long i = 0; i < bytes; i += STEP) {
+            store(load(a, aAt + i).mul(load(b, bAt + i)), out, outAt + i);
+          }
+        }
+        default -> {
+          for (long i = 0; i < bytes; i += STEP) {
+            store(load(a, aAt + i).add(load(b, bAt + i)), out, outAt + i);
+          }
+        }
+      }
+    }
+
+    static void divide(MemorySegment x, long at, long bytes, int divisor) {
+      for (long i = 0; i < bytes; i += STEP) {
+        store(load(x, at + i).div(divisor), x, at + i);
+      }
+    }
+
+    private static FloatVector load(MemorySegment segment, long at) {
+      IntVector bits =
+          (IntVector)
+              ShortVector.fromMemorySegment(SHORTS, segment, at, ORDER)
+                  .convertShape(VectorOperators.ZERO_EXTEND_S2I, INTS, 0);
+      return bits.lanewise(VectorOperators.LSHL, 16).reinterpretAsFloats();
+    }
+
+    private static void store(FloatVector v, MemorySegment segment, long at) {
+      IntVector bits = v.reinterpretAsInts();
+      IntVector top = bits.lanewise(VectorOperators.LSHR, 16);
+      IntVector rounded = bits.add(0x7FFF).add(top.and(1)).lanewise(VectorOperators.LSHR, 16);
+      VectorMask<Integer> nan = v.test(VectorOperators.IS_NAN).cast(INTS);
+      ShortVector narrow =
+          (ShortVector)
+              rounded.blend(top.or(0x40), nan).convertShape(VectorOperators.I2S, SHORTS, 0);
+      narrow.intoMemorySegment(segment, at, ORDER);
+    }
   }
 }

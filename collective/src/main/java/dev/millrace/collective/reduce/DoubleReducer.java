@@ -1,5 +1,6 @@
 package dev.millrace.collective.reduce;
 
+import dev.millrace.tensor.VectorModule;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -8,10 +9,7 @@ import jdk.incubator.vector.VectorSpecies;
 
 /** Reduces {@code double} elements, or the parts of complex ones, with vector instructions. */
 final class DoubleReducer extends Reducer {
-  private static final VectorSpecies<Double> SPECIES = DoubleVector.SPECIES_PREFERRED;
-  private static final int STEP = SPECIES.vectorByteSize();
   private static final ValueLayout.OfDouble ONE = ValueLayout.JAVA_DOUBLE_UNALIGNED;
-  private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
   DoubleReducer(ReduceOp op, int elementBytes) {
     super(op, elementBytes);
@@ -26,12 +24,14 @@ final class DoubleReducer extends Reducer {
       MemorySegment out,
       long outAt,
       long bytes) {
-    long vectors = bytes - bytes % STEP;
-    switch (op().pairwise()) {
-      case MIN -> min(a, aAt, b, bAt, out, outAt, vectors);
-      case MAX -> max(a, aAt, b, bAt, out, outAt, vectors);
-      case PRODUCT -> product(a, aAt, b, bAt, out, outAt, vectors);
-      default -> sum(a, aAt, b, bAt, out, outAt, vectors);
+    long vectors = inVectors(bytes);
+    if (vectors > 0) {
+      switch (op().pairwise()) {
+        case MIN -> Vectors.min(a, aAt, b, bAt, out, outAt, vectors);
+        case MAX -> Vectors.max(a, aAt, b, bAt, out, outAt, vectors);
+        case PRODUCT -> Vectors.product(a, aAt, b, bAt, out, outAt, vectors);
+        default -> Vectors.sum(a, aAt, b, bAt, out, outAt, vectors);
+      }
     }
     for (long i = vectors; i < bytes; i += ONE.byteSize()) {
       out.set(ONE, outAt + i, pair(a.get(ONE, aAt + i), b.get(ONE, bAt + i)));
@@ -47,70 +47,90 @@ final class DoubleReducer extends Reducer {
     };
   }
 
-  private static void sum(
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment out,
-      long outAt,
-      long bytes) {
-    for (long i = 0; i < bytes; i += STEP) {
-      load(a, aAt + i).add(load(b, bAt + i)).intoMemorySegment(out, outAt + i, ORDER);
-    }
-  }
-
-  private static void product(
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment out,
-      long outAt,
-      long bytes) {
-    for (long i = 0; i < bytes; i += STEP) {
-      load(a, aAt + i).mul(load(b, bAt + i)).intoMemorySegment(out, outAt + i, ORDER);
-    }
-  }
-
-  private static void min(
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment out,
-      long outAt,
-      long bytes) {
-    for (long i = 0; i < bytes; i += STEP) {
-      load(a, aAt + i).min(load(b, bAt + i)).intoMemorySegment(out, outAt + i, ORDER);
-    }
-  }
-
-  private static void max(
-      MemorySegment a,
-      long aAt,
-      MemorySegment b,
-      long bAt,
-      MemorySegment out,
-      long outAt,
-      long bytes) {
-    for (long i = 0; i < bytes; i += STEP) {
-      load(a, aAt + i).max(load(b, bAt + i)).intoMemorySegment(out, outAt + i, ORDER);
-    }
-  }
-
   @Override
   void divide(MemorySegment x, long at, long bytes, int divisor) {
-    long vectors = bytes - bytes % STEP;
-    for (long i = 0; i < vectors; i += STEP) {
-      load(x, at + i).div(divisor).intoMemorySegment(x, at + i, ORDER);
+    long vectors = inVectors(bytes);
+    if (vectors > 0) {
+      Vectors.divide(x, at, vectors, divisor);
     }
     for (long i = vectors; i < bytes; i += ONE.byteSize()) {
       x.set(ONE, at + i, x.get(ONE, at + i) / divisor);
     }
   }
 
-  private static DoubleVector load(MemorySegment segment, long at) {
-    return DoubleVector.fromMemorySegment(SPECIES, segment, at, ORDER);
+  /** How many bytes of these the loops over vectors take. */
+  private static long inVectors(long bytes) {
+    return VectorModule.isPresent() ? bytes - bytes % Vectors.STEP : 0;
+  }
+
+  /** The loops over vectors: apart, as they can be linked only where there is the Vector API. */
+  private static final class Vectors {
+    private static final VectorSpecies<Double> SPECIES = DoubleVector.SPECIES_PREFERRED;
+    private static final int STEP = SPECIES.vectorByteSize();
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+    private Vectors() {}
+
+    static void sum(
+        MemorySegment a,
+        long aAt,
+        MemorySegment b,
+        long bAt,
+        MemorySegment out,
+        long outAt,
+        long bytes) {
+      for (long i = 0; i < bytes; i += STEP) {
+        load(a, aAt + i).add(load(b, bAt + i)).intoMemorySegment(out, outAt + i, ORDER);
+      }
+    }
+
+    static void product(
+        MemorySegment a,
+        long aAt,
+        MemorySegment b,
+        long bAt,
+        MemorySegment out,
+        long outAt,
+        long bytes) {
+      for (long i = 0; i < bytes; i += STEP) {
+        load(a, aAt + i).mul(load(b, bAt + i)).intoMemorySegment(out, outAt + i, ORDER);
+      }
+    }
+
+    static void min(
+        MemorySegment a,
+        long aAt,
+        MemorySegment b,
+        long bAt,
+        MemorySegment out,
+        long outAt,
+        long bytes) {
+      for (long i = 0; i < bytes; i += STEP) {
+        load(a, aAt + i).min(load(b, bAt + i)).intoMemorySegment(out, outAt + i, ORDER);
+      }
+    }
+
+    static void max(
+        MemorySegment a,
+        long aAt,
+        MemorySegment b,
+        long bAt,
+        MemorySegment out,
+        long outAt,
+        long bytes) {
+      for (long i = 0; i < bytes; i += STEP) {
+        load(a, aAt + i).max(load(b, bAt + i)).intoMemorySegment(out, outAt + i, ORDER);
+      }
+    }
+
+    static void divide(MemorySegment x, long at, long bytes, int divisor) {
+      for (long i = 0; i < bytes; i += STEP) {
+        load(x, at + i).div(divisor).intoMemorySegment(x, at + i, ORDER);
+      }
+    }
+
+    private static DoubleVector load(MemorySegment segment, long at) {
+      return DoubleVector.fromMemorySegment(SPECIES, segment, at, ORDER);
+    }
   }
 }

@@ -3,6 +3,7 @@ package dev.millrace.tensor.math;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.Reference;
@@ -296,11 +297,7 @@ public final class StridedCopy {
       MemorySegment a, MemorySegment b, long n, long s, long ss, long d, long ds) {
     if (ss == 0 && ds == 1) {
       int v = a.getAtIndex(I32, s);
-      IntVector all = IntVector.broadcast(IntVector.SPECIES_PREFERRED, v);
-      long i = 0;
-      for (; i + all.length() <= n; i += all.length()) {
-        all.intoMemorySegment(b, 4 * (d + i), ByteOrder.LITTLE_ENDIAN);
-      }
+      long i = VectorModule.isPresent() ? Vectors.fill(b, d, n, v) : 0;
       for (; i < n; i++) {
         b.setAtIndex(I32, d + i, v);
       }
@@ -332,6 +329,20 @@ public final class StridedCopy {
       long y = 2 * (d + i * ds);
       b.setAtIndex(I64, y, a.getAtIndex(I64, x));
       b.setAtIndex(I64, y + 1, a.getAtIndex(I64, x + 1));
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private static final class Vectors {
+    private Vectors() {}
+
+    static long fill(MemorySegment b, long d, long n, int v) {
+      IntVector all = IntVector.broadcast(IntVector.SPECIES_PREFERRED, v);
+      long i = 0;
+      for (; i + all.length() <= n; i += all.length()) {
+        all.intoMemorySegment(b, 4 * (d + i), ByteOrder.LITTLE_ENDIAN);
+      }
+      return i;
     }
   }
 }

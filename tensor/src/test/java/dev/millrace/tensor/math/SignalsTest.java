@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 
 /**
  * Profilers sample threads by signals, and a SIGTERM goes to any thread: neither may disturb what
@@ -93,6 +94,7 @@ class SignalsTest {
     }
   }
 
+  @EnabledIf("dev.millrace.tensor.VectorModule#isPresent")
   @Test
   void productsSurviveSignals() throws Throwable {
     underSignals(

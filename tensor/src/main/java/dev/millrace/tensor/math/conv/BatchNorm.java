@@ -6,9 +6,9 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.tensor.math.elementwise.LaneType;
 import dev.millrace.tensor.math.elementwise.Recipe;
 import dev.millrace.tensor.math.elementwise.Walk;
+import dev.millrace.tensor.math.lanes.LaneType;
 import dev.millrace.tensor.math.reduce.ChannelSum;
 
 /**

@@ -6,7 +6,7 @@ import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.ShortFloats;
-import dev.millrace.tensor.math.gemm.GemmTile;
+import dev.millrace.tensor.math.elementwise.AddScaled;
 import dev.millrace.tensor.math.onednn.OneDnn;
 import java.lang.foreign.MemorySegment;
 
@@ -205,15 +205,15 @@ public record Conv2D(
 
   /** Adds {@code n} arrays as large as the filter to it, in order. */
   void add(int n, MemorySegment others, MemorySegment filter) {
-    GemmTile tile = GemmTile.of(type);
     Parallel.run(
         filterElements(),
         1 << 15,
         (from, to) -> {
-          long at = filter.address() + from * type.bytes();
+          long bytes = (to - from) * type.bytes();
+          MemorySegment sum = filter.asSlice(from * type.bytes(), bytes);
           for (int i = 0; i < n; i++) {
-            long other = others.address() + (i * filterElements() + from) * type.bytes();
-            tile.store(other, 0, at, 0, 1, (int) (to - from), true);
+            long other = (i * filterElements() + from) * type.bytes();
+            AddScaled.plain(type, sum, others.asSlice(other, bytes), to - from);
           }
         });
   }

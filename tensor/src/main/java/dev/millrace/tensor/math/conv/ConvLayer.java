@@ -3,6 +3,7 @@ package dev.millrace.tensor.math.conv;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.gemm.FloatTile;
 import dev.millrace.tensor.math.reduce.ChannelSum;
@@ -28,9 +29,13 @@ public record ConvLayer(Conv2D conv, boolean relu, ImagePool pool) {
 
   private static final int PIECES_PER_THREAD = 4;
 
-  /** Whether this can be computed here: floats whose channels fill whole vectors, and not empty. */
+  /**
+   * Whether this can be computed here: floats whose channels fill whole vectors of the Vector API,
+   * and not empty.
+   */
   public boolean isSupported() {
-    return conv.type() == DType.FLOAT
+    return VectorModule.isPresent()
+        && conv.type() == DType.FLOAT
         && conv.filters() % FloatTile.INSTANCE.lanes() == 0
         && conv.inputElements() > 0
         && conv.filterElements() > 0

@@ -2,6 +2,7 @@ package dev.millrace.tensor.math.conv;
 
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -23,9 +24,6 @@ import jdk.incubator.vector.VectorSpecies;
  */
 public record DepthwiseConv(
     int batch, int height, int width, int channels, int multiplier, Window rows, Window columns) {
-  private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
-  private static final int L = S.length();
-  private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
   private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
   private static final long GRAIN = 1 << 14;
 
@@ -134,25 +132,12 @@ public record DepthwiseConv(
   /** {@code sum[c] += a[c] * b[c]}. */
   private void add(Tensor sum, long sumAt, Tensor a, long aAt, Tensor b, long bAt) {
     int c = 0;
-    if (sum.dtype() == DType.FLOAT) {
-      c = addVectors(sum.data(), sumAt, a.data(), aAt, b.data(), bAt);
+    if (VectorModule.isPresent() && sum.dtype() == DType.FLOAT) {
+      c = Vectors.add(channels, sum.data(), sumAt, a.data(), aAt, b.data(), bAt);
     }
     for (; c < channels; c++) {
       addOne(sum, sumAt + c, a, aAt + c, b, bAt + c);
     }
-  }
-
-  private int addVectors(
-      MemorySegment sum, long sumAt, MemorySegment a, long aAt, MemorySegment b, long bAt) {
-    int c = 0;
-    for (; c <= channels - L; c += L) {
-      FloatVector.fromMemorySegment(S, a, 4 * (aAt + c), LE)
-          .fma(
-              FloatVector.fromMemorySegment(S, b, 4 * (bAt + c), LE),
-              FloatVector.fromMemorySegment(S, sum, 4 * (sumAt + c), LE))
-          .intoMemorySegment(sum, 4 * (sumAt + c), LE);
-    }
-    return c;
   }
 
   /** {@code sum[c, m] += a[c] * b[c, m]}. */
@@ -181,6 +166,34 @@ public record DepthwiseConv(
       sum.data().setAtIndex(F32, i, sum.data().getAtIndex(F32, i) + product);
     } else {
       sum.setDouble(i, sum.doubleAt(i) + a.doubleAt(j) * b.doubleAt(k));
+    }
+  }
+
+  /** The loops over vectors: apart, as they can be linked only where there is the Vector API. */
+  private static final class Vectors {
+    private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
+    private static final int L = S.length();
+    private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
+
+    private Vectors() {}
+
+    static int add(
+        int channels,
+        MemorySegment sum,
+        long sumAt,
+        MemorySegment a,
+        long aAt,
+        MemorySegment b,
+        long bAt) {
+      int c = 0;
+      for (; c <= channels - L; c += L) {
+        FloatVector.fromMemorySegment(S, a, 4 * (aAt + c), LE)
+            .fma(
+                FloatVector.fromMemorySegment(S, b, 4 * (bAt + c), LE),
+                FloatVector.fromMemorySegment(S, sum, 4 * (sumAt + c), LE))
+            .intoMemorySegment(sum, 4 * (sumAt + c), LE);
+      }
+      return c;
     }
   }
 }

@@ -2,16 +2,12 @@ package dev.millrace.tensor.math.conv;
 
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.OrderedBits;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.elementwise.TensorFill;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import java.util.function.IntFunction;
-import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.VectorMask;
-import jdk.incubator.vector.VectorOperators;
-import jdk.incubator.vector.VectorSpecies;
 
 /**
  * The largest, or the mean, of each window of images {@code [batch, height, width, channels]},
@@ -28,9 +24,6 @@ import jdk.incubator.vector.VectorSpecies;
  */
 public record ImagePool(
     int batch, int height, int width, int channels, Window rows, Window columns) {
-  private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
-  private static final int L = S.length();
-  private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
   private static final long GRAIN = 1 << 14;
 
   /** Rows of the output. */
@@ -107,17 +100,26 @@ public record ImagePool(
     }
   }
 
-  private long index(int image, int row, int column) {
+  long index(int image, int row, int column) {
     return (((long) image * height + row) * width + column) * channels;
+  }
+
+  /** Whether floats are pooled by {@link PlainPool}. */
+  private boolean isPlain(Tensor x) {
+    return !VectorModule.isPresent() && x.dtype() == DType.FLOAT && PlainPool.suits(this);
   }
 
   /** Sets {@code y} to the largest of each window. */
   public void max(Tensor x, Tensor y) {
+    if (isPlain(x)) {
+      PlainPool.max(this, x.data(), y.data());
+      return;
+    }
     boolean floating = x.dtype().isFloating();
-    boolean vector = x.dtype() == DType.FLOAT;
+    boolean vector = VectorModule.isPresent() && x.dtype() == DType.FLOAT;
     forPlaces(
         (image, p, out) -> {
-          int c = vector ? maxVectors(x.data(), y.data(), image, p, out) : 0;
+          int c = vector ? PoolVectors.max(this, x.data(), y.data(), image, p, out) : 0;
           for (; c < channels; c++) {
             if (floating) {
               y.setDouble(out + c, largest(x, image, p, c));
@@ -144,29 +146,9 @@ public record ImagePool(
     return best;
   }
 
-  /** The larger ones; NaN is none if it comes second. */
-  static FloatVector larger(FloatVector a, FloatVector b) {
-    return a.blend(b, b.compare(VectorOperators.GT, a));
-  }
-
-  private int maxVectors(MemorySegment x, MemorySegment y, int image, Place p, long out) {
-    int c = 0;
-    for (; c <= channels - L; c += L) {
-      FloatVector m = FloatVector.broadcast(S, -Float.MAX_VALUE);
-      for (int i = p.firstRow; i < p.lastRow; i++) {
-        long at = 4 * (index(image, i, p.firstColumn) + c);
-        for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
-          m = larger(m, FloatVector.fromMemorySegment(S, x, at, LE));
-        }
-      }
-      m.intoMemorySegment(y, 4 * (out + c), LE);
-    }
-    return c;
-  }
-
   /** Whether floats can be pooled by {@link #maxHere} and {@link #maxGradientHere}. */
   boolean isVectorial() {
-    return channels % L == 0;
+    return VectorModule.isPresent() && channels % PoolVectors.L == 0;
   }
 
   /** The same for another number of images. */
@@ -184,7 +166,7 @@ public record ImagePool(
     for (int image = 0; image < batch; image++) {
       for (int i = 0; i < outputHeight(); i++) {
         for (int j = 0; j < outputWidth(); j++, out += channels) {
-          maxVectors(x, y, image, place(i, j), out);
+          PoolVectors.max(this, x, y, image, place(i, j), out);
         }
       }
     }
@@ -205,7 +187,7 @@ public record ImagePool(
     for (int image = 0; image < batch; image++) {
       for (int i = 0; i < outputHeight(); i++) {
         for (int j = 0; j < outputWidth(); j++, out += channels) {
-          maxGradientVectors(s, true, tiled, image, place(i, j), out);
+          PoolVectors.maxGradient(this, s, true, tiled, image, place(i, j), out);
         }
       }
     }
@@ -240,17 +222,22 @@ public record ImagePool(
    *     for floats
    */
   public void maxGradient(Tensor x, Tensor y, Tensor dy, boolean ofRelu, Tensor dx) {
+    if (isPlain(x)) {
+      PlainPool.maxGradient(this, x.data(), dy.data(), ofRelu, dx.data());
+      return;
+    }
     boolean tiled = isTiled();
     if (!tiled) {
       dx.data().fill((byte) 0);
     }
     At singly = (image, p, out) -> maxGradientSingly(x, dy, ofRelu, dx, image, p, out);
-    if (x.dtype() == DType.FLOAT && channels % L == 0) {
+    if (x.dtype() == DType.FLOAT && isVectorial()) {
       MemorySegment[] s = {x.data(), y.data(), dy.data(), dx.data()};
-      At byVectors = (image, p, out) -> maxGradientVectors(s, ofRelu, tiled, image, p, out);
+      At byVectors =
+          (image, p, out) -> PoolVectors.maxGradient(this, s, ofRelu, tiled, image, p, out);
       forImages(
           image -> {
-            if (ofRelu || windowsBeginWithNumbers(s[0], image)) {
+            if (ofRelu || PoolVectors.windowsBeginWithNumbers(this, s[0], image)) {
               return byVectors;
             }
             long bytes = 4 * index(1, 0, 0);
@@ -263,26 +250,6 @@ public record ImagePool(
       dx.data().fill((byte) 0);
     }
     forImages(singly);
-  }
-
-  /**
-   * Whether no window of an image begins with NaN or an infinity. If so the first element that
-   * equals the largest is the one {@link #argMax} finds.
-   */
-  private boolean windowsBeginWithNumbers(MemorySegment x, int image) {
-    // Zero times a number is zero, but NaN times NaN or an infinity.
-    FloatVector sum = FloatVector.zero(S);
-    for (int i = 0; i < outputHeight(); i++) {
-      int row = Math.max(0, i * rows.stride() - rows.before());
-      for (int j = 0; j < outputWidth(); j++) {
-        int column = Math.max(0, j * columns.stride() - columns.before());
-        long at = 4 * index(image, row, column);
-        for (long end = at + 4L * channels; at < end; at += S.vectorByteSize()) {
-          sum = FloatVector.fromMemorySegment(S, x, at, LE).mul(0f).add(sum);
-        }
-      }
-    }
-    return sum.compare(VectorOperators.EQ, 0f).allTrue();
   }
 
   private void maxGradientSingly(
@@ -306,33 +273,6 @@ public record ImagePool(
         && columns.before() == 0
         && outputHeight() * rows.size() >= height
         && outputWidth() * columns.size() >= width;
-  }
-
-  private void maxGradientVectors(
-      MemorySegment[] s, boolean ofRelu, boolean tiled, int image, Place p, long out) {
-    MemorySegment x = s[0];
-    MemorySegment dx = s[3];
-    for (int c = 0; c < channels; c += L) {
-      FloatVector best = FloatVector.fromMemorySegment(S, s[1], 4 * (out + c), LE);
-      FloatVector g = FloatVector.fromMemorySegment(S, s[2], 4 * (out + c), LE);
-      if (ofRelu) {
-        g = FloatVector.zero(S).blend(g, best.compare(VectorOperators.GT, 0f));
-      }
-      VectorMask<Float> open = S.maskAll(true);
-      for (int i = p.firstRow; i < p.lastRow; i++) {
-        long at = 4 * (index(image, i, p.firstColumn) + c);
-        for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
-          VectorMask<Float> here =
-              FloatVector.fromMemorySegment(S, x, at, LE)
-                  .compare(VectorOperators.EQ, best)
-                  .and(open);
-          FloatVector before =
-              tiled ? FloatVector.zero(S) : FloatVector.fromMemorySegment(S, dx, at, LE);
-          before.add(g, here).intoMemorySegment(dx, at, LE);
-          open = open.andNot(here);
-        }
-      }
-    }
   }
 
   /**
@@ -368,10 +308,14 @@ public record ImagePool(
 
   /** Sets {@code y} to the mean of each window. */
   public void mean(Tensor x, Tensor y) {
-    boolean vector = x.dtype() == DType.FLOAT;
+    if (isPlain(x)) {
+      PlainPool.mean(this, x.data(), y.data());
+      return;
+    }
+    boolean vector = VectorModule.isPresent() && x.dtype() == DType.FLOAT;
     forPlaces(
         (image, p, out) -> {
-          int c = vector ? meanVectors(x.data(), y.data(), image, p, out) : 0;
+          int c = vector ? PoolVectors.mean(this, x.data(), y.data(), image, p, out) : 0;
           for (; c < channels; c++) {
             double sum = 0;
             for (int i = p.firstRow; i < p.lastRow; i++) {
@@ -384,27 +328,16 @@ public record ImagePool(
         });
   }
 
-  private int meanVectors(MemorySegment x, MemorySegment y, int image, Place p, long out) {
-    int c = 0;
-    for (; c <= channels - L; c += L) {
-      FloatVector sum = FloatVector.zero(S);
-      for (int i = p.firstRow; i < p.lastRow; i++) {
-        long at = 4 * (index(image, i, p.firstColumn) + c);
-        for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
-          sum = sum.add(FloatVector.fromMemorySegment(S, x, at, LE));
-        }
-      }
-      sum.div(p.count()).intoMemorySegment(y, 4 * (out + c), LE);
-    }
-    return c;
-  }
-
   /** Adds to {@code dx}, which is zero, the gradient of each window, spread over its elements. */
   public void meanGradient(Tensor dy, Tensor dx) {
-    boolean vector = dx.dtype() == DType.FLOAT;
+    if (isPlain(dx)) {
+      PlainPool.meanGradient(this, dy.data(), dx.data());
+      return;
+    }
+    boolean vector = VectorModule.isPresent() && dx.dtype() == DType.FLOAT;
     forImages(
         (image, p, out) -> {
-          int c = vector ? meanGradientVectors(dy.data(), dx.data(), image, p, out) : 0;
+          int c = vector ? PoolVectors.meanGradient(this, dy.data(), dx.data(), image, p, out) : 0;
           for (; c < channels; c++) {
             double share = dy.doubleAt(out + c) / p.count();
             for (int i = p.firstRow; i < p.lastRow; i++) {
@@ -415,20 +348,5 @@ public record ImagePool(
             }
           }
         });
-  }
-
-  private int meanGradientVectors(
-      MemorySegment dy, MemorySegment dx, int image, Place p, long out) {
-    int c = 0;
-    for (; c <= channels - L; c += L) {
-      FloatVector share = FloatVector.fromMemorySegment(S, dy, 4 * (out + c), LE).div(p.count());
-      for (int i = p.firstRow; i < p.lastRow; i++) {
-        long at = 4 * (index(image, i, p.firstColumn) + c);
-        for (int j = p.firstColumn; j < p.lastColumn; j++, at += 4L * channels) {
-          FloatVector.fromMemorySegment(S, dx, at, LE).add(share).intoMemorySegment(dx, at, LE);
-        }
-      }
-    }
-    return c;
   }
 }

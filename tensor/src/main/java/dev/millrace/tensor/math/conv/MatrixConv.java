@@ -3,6 +3,8 @@ package dev.millrace.tensor.math.conv;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.VectorModule;
+import dev.millrace.tensor.math.elementwise.AddScaled;
 import dev.millrace.tensor.math.gemm.Gemm;
 import dev.millrace.tensor.math.gemm.GemmTile;
 import java.lang.foreign.MemorySegment;
@@ -223,6 +225,13 @@ final class MatrixConv {
       for (int i = 0; i < elements * bytes; i += 4) {
         input.set(I32, imageAt + i, input.get(I32, imageAt + i) + patches.get(I32, patchAt + i));
       }
+    } else if (back && !VectorModule.isPresent()) {
+      if (elements == 0) {
+        return; // What the filter sees here lies beside the image.
+      }
+      long moved = (long) elements * bytes;
+      AddScaled.plain(
+          conv.type(), input.asSlice(imageAt, moved), patches.asSlice(patchAt, moved), elements);
     } else if (back) {
       GemmTile.of(conv.type())
           .store(patches.address() + patchAt, 0, input.address() + imageAt, 0, 1, elements, true);

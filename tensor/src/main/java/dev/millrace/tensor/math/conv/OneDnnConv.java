@@ -2,7 +2,8 @@ package dev.millrace.tensor.math.conv;
 
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.BufferPool;
-import dev.millrace.tensor.math.gemm.FloatTile;
+import dev.millrace.tensor.DType;
+import dev.millrace.tensor.math.elementwise.AddScaled;
 import dev.millrace.tensor.math.onednn.OneDnnLayout;
 import dev.millrace.tensor.math.onednn.OneDnnObject;
 import dev.millrace.tensor.math.onednn.OneDnnPrimitive;
@@ -103,8 +104,11 @@ final class OneDnnConv {
         more = BufferPool.shared().allocate(filter.bytes);
       }
       execute(in.address(), more.memory().address(), out.address());
-      int floats = Math.toIntExact(filter.bytes / Float.BYTES);
-      FloatTile.INSTANCE.store(more.memory().address(), 0, at, 0, 1, floats, true);
+      AddScaled.plain(
+          DType.FLOAT,
+          MemorySegment.ofAddress(at).reinterpret(filter.bytes),
+          more.memory(),
+          filter.bytes / Float.BYTES);
     }
 
     private void execute(long inputAt, long filterIn, long outputAt) {

@@ -42,9 +42,9 @@ final class PoolByTwo {
           FloatVector b = FloatVector.fromMemorySegment(S, x, at + pixel, LE);
           FloatVector c = FloatVector.fromMemorySegment(S, x, at + row, LE);
           FloatVector d = FloatVector.fromMemorySegment(S, x, at + row + pixel, LE);
-          FloatVector top = ImagePool.larger(ImagePool.larger(lowest, a), b);
-          FloatVector bottom = ImagePool.larger(ImagePool.larger(lowest, c), d);
-          ImagePool.larger(top, bottom).intoMemorySegment(y, out, LE);
+          FloatVector top = PoolVectors.larger(PoolVectors.larger(lowest, a), b);
+          FloatVector bottom = PoolVectors.larger(PoolVectors.larger(lowest, c), d);
+          PoolVectors.larger(top, bottom).intoMemorySegment(y, out, LE);
         }
       }
     }

@@ -4,6 +4,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -17,9 +18,6 @@ import jdk.incubator.vector.VectorSpecies;
  * or -1 this is addition and subtraction exactly, for every numeric type; integers wrap.
  */
 public final class AddScaled {
-  private static final VectorSpecies<Float> F = FloatVector.SPECIES_PREFERRED;
-  private static final VectorSpecies<Double> D = DoubleVector.SPECIES_PREFERRED;
-  private static final ByteOrder ORDER = ByteOrder.nativeOrder();
   private static final long GRAIN = 1 << 15;
 
   private AddScaled() {}
@@ -67,14 +65,17 @@ public final class AddScaled {
     return t.data().asSlice(at * bytes, n * bytes);
   }
 
-  private static void floats(MemorySegment y, MemorySegment x, long n, float alpha) {
-    long i = 0;
-    for (long end = F.loopBound(n); i < end; i += F.length()) {
-      FloatVector.fromMemorySegment(F, x, i * 4, ORDER)
-          .mul(alpha)
-          .add(FloatVector.fromMemorySegment(F, y, i * 4, ORDER))
-          .intoMemorySegment(y, i * 4, ORDER);
+  /** Adds {@code n} floats or doubles of {@code x} to those of {@code y}, on the calling thread. */
+  public static void plain(DType type, MemorySegment y, MemorySegment x, long n) {
+    if (type == DType.FLOAT) {
+      floats(y, x, n, 1);
+    } else {
+      doubles(y, x, n, 1);
     }
+  }
+
+  private static void floats(MemorySegment y, MemorySegment x, long n, float alpha) {
+    long i = VectorModule.isPresent() ? Vectors.floats(y, x, n, alpha) : 0;
     for (; i < n; i++) {
       float v = y.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i);
       v += alpha * x.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i);
@@ -83,17 +84,42 @@ public final class AddScaled {
   }
 
   private static void doubles(MemorySegment y, MemorySegment x, long n, double alpha) {
-    long i = 0;
-    for (long end = D.loopBound(n); i < end; i += D.length()) {
-      DoubleVector.fromMemorySegment(D, x, i * 8, ORDER)
-          .mul(alpha)
-          .add(DoubleVector.fromMemorySegment(D, y, i * 8, ORDER))
-          .intoMemorySegment(y, i * 8, ORDER);
-    }
+    long i = VectorModule.isPresent() ? Vectors.doubles(y, x, n, alpha) : 0;
     for (; i < n; i++) {
       double v = y.getAtIndex(ValueLayout.JAVA_DOUBLE_UNALIGNED, i);
       v += alpha * x.getAtIndex(ValueLayout.JAVA_DOUBLE_UNALIGNED, i);
       y.setAtIndex(ValueLayout.JAVA_DOUBLE_UNALIGNED, i, v);
+    }
+  }
+
+  /** The loops over vectors: apart, as they can be linked only where there is the Vector API. */
+  private static final class Vectors {
+    private static final VectorSpecies<Float> F = FloatVector.SPECIES_PREFERRED;
+    private static final VectorSpecies<Double> D = DoubleVector.SPECIES_PREFERRED;
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+    private Vectors() {}
+
+    static long floats(MemorySegment y, MemorySegment x, long n, float alpha) {
+      long end = F.loopBound(n);
+      for (long i = 0; i < end; i += F.length()) {
+        FloatVector.fromMemorySegment(F, x, i * 4, ORDER)
+            .mul(alpha)
+            .add(FloatVector.fromMemorySegment(F, y, i * 4, ORDER))
+            .intoMemorySegment(y, i * 4, ORDER);
+      }
+      return end;
+    }
+
+    static long doubles(MemorySegment y, MemorySegment x, long n, double alpha) {
+      long end = D.loopBound(n);
+      for (long i = 0; i < end; i += D.length()) {
+        DoubleVector.fromMemorySegment(D, x, i * 8, ORDER)
+            .mul(alpha)
+            .add(DoubleVector.fromMemorySegment(D, y, i * 8, ORDER))
+            .intoMemorySegment(y, i * 8, ORDER);
+      }
+      return end;
     }
   }
 }

@@ -7,9 +7,9 @@ import static dev.millrace.tensor.math.elementwise.Formula.number;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.LongBinaryOperator;
-import jdk.incubator.vector.VectorOperators;
 
 /**
  * Functions of two elements. Each is defined by its scalar form, which computes in double and
@@ -34,7 +34,7 @@ public enum BinaryOp {
   TRUNCATE_DIV(
       (x, y) -> x / y < 0 ? Math.ceil(x / y) : Math.floor(x / y),
       (x, y) -> x / nonZero(y),
-      vector(choose(X.over(Y).is(VectorOperators.LT, 0), X.over(Y).ceil(), X.over(Y).floor())),
+      vector(choose(X.over(Y).is(Formula.Relation.LT, 0), X.over(Y).ceil(), X.over(Y).floor())),
       null,
       unsigned(Long::divideUnsigned)),
 
@@ -60,11 +60,11 @@ public enum BinaryOp {
 
   /** x / y, and 0 where y is 0. */
   DIV_NO_NAN(
-      (x, y) -> y == 0 ? 0 : x / y, choose(Y.is(VectorOperators.EQ, 0), number(0), X.over(Y))),
+      (x, y) -> y == 0 ? 0 : x / y, choose(Y.is(Formula.Relation.EQ, 0), number(0), X.over(Y))),
 
   /** x * y, and 0 where y is 0 whatever x is. */
   MUL_NO_NAN(
-      (x, y) -> y == 0 ? 0 : x * y, choose(Y.is(VectorOperators.EQ, 0), number(0), X.times(Y))),
+      (x, y) -> y == 0 ? 0 : x * y, choose(Y.is(Formula.Relation.EQ, 0), number(0), X.times(Y))),
 
   /** NaN if either is. */
   MAXIMUM(
@@ -72,7 +72,7 @@ public enum BinaryOp {
       Math::max,
       vector(X.max(Y)),
       vector(X.max(Y)),
-      vector(X.apply(VectorOperators.UMAX, Y))),
+      vector(X.apply(Formula.Function.UMAX, Y))),
 
   /** NaN if either is. */
   MINIMUM(
@@ -80,23 +80,23 @@ public enum BinaryOp {
       Math::min,
       vector(X.min(Y)),
       vector(X.min(Y)),
-      vector(X.apply(VectorOperators.UMIN, Y))),
+      vector(X.apply(Formula.Function.UMIN, Y))),
 
   /** y where it is above x, else x; NaN is above nothing. */
   RAISE(
       (x, y) -> y > x ? y : x,
       Math::max,
-      vector(choose(Y.is(VectorOperators.GT, X), Y, X)),
+      vector(choose(Y.is(Formula.Relation.GT, X), Y, X)),
       vector(X.max(Y)),
-      vector(X.apply(VectorOperators.UMAX, Y))),
+      vector(X.apply(Formula.Function.UMAX, Y))),
 
   /** y where it is below x, else x; NaN is below nothing. */
   LOWER(
       (x, y) -> y < x ? y : x,
       Math::min,
-      vector(choose(Y.is(VectorOperators.LT, X), Y, X)),
+      vector(choose(Y.is(Formula.Relation.LT, X), Y, X)),
       vector(X.min(Y)),
-      vector(X.apply(VectorOperators.UMIN, Y))),
+      vector(X.apply(Formula.Function.UMIN, Y))),
 
   /** As IEEE 754 has it, where 1 to any power is 1, and so is -1 to an infinite one. */
   POW(
@@ -104,16 +104,16 @@ public enum BinaryOp {
       BinaryOp::power,
       vector(
           choose(
-              X.is(VectorOperators.EQ, 1),
+              X.is(Formula.Relation.EQ, 1),
               number(1),
               choose(
-                  X.is(VectorOperators.EQ, -1)
-                      .and(Y.abs().is(VectorOperators.EQ, Double.POSITIVE_INFINITY)),
+                  X.is(Formula.Relation.EQ, -1)
+                      .and(Y.abs().is(Formula.Relation.EQ, Double.POSITIVE_INFINITY)),
                   number(1),
-                  X.apply(VectorOperators.POW, Y)))),
+                  X.apply(Formula.Function.POW, Y)))),
       null,
       null),
-  ATAN2(Math::atan2, X.apply(VectorOperators.ATAN2, Y)),
+  ATAN2(Math::atan2, X.apply(Formula.Function.ATAN2, Y)),
 
   /** (x - y)^2. */
   SQUARED_DIFFERENCE(
@@ -123,28 +123,28 @@ public enum BinaryOp {
   RELU_GRAD(
       (x, y) -> x * (y > 0 ? 1 : 0),
       (x, y) -> x * (y > 0 ? 1 : 0),
-      gate(Y.is(VectorOperators.GT, 0)),
-      gate(Y.is(VectorOperators.GT, 0)),
-      gate(Y.is(VectorOperators.NE, 0))),
+      gate(Y.is(Formula.Relation.GT, 0)),
+      gate(Y.is(Formula.Relation.GT, 0)),
+      gate(Y.is(Formula.Relation.NE, 0))),
 
   /** Of gradient x and feature y: x where y is between 0 and 6. */
   RELU6_GRAD(
       (x, y) -> x * (y > 0 && y < 6 ? 1 : 0),
       (x, y) -> x * (y > 0 && y < 6 ? 1 : 0),
-      gate(Y.is(VectorOperators.GT, 0).and(Y.is(VectorOperators.LT, 6))),
-      gate(Y.is(VectorOperators.GT, 0).and(Y.is(VectorOperators.LT, 6))),
-      gate(Y.is(VectorOperators.NE, 0).and(Y.is(VectorOperators.ULT, 6)))),
+      gate(Y.is(Formula.Relation.GT, 0).and(Y.is(Formula.Relation.LT, 6))),
+      gate(Y.is(Formula.Relation.GT, 0).and(Y.is(Formula.Relation.LT, 6))),
+      gate(Y.is(Formula.Relation.NE, 0).and(Y.is(Formula.Relation.ULT, 6)))),
 
   /** Of gradient x and output y. */
   ELU_GRAD(
       (x, y) -> y < 0 ? x * (y + 1) : x,
-      choose(Y.is(VectorOperators.LT, 0), X.times(Y.plus(1)), X)),
+      choose(Y.is(Formula.Relation.LT, 0), X.times(Y.plus(1)), X)),
 
   /** Of gradient x and output y. */
   SELU_GRAD(
       (x, y) -> y < 0 ? x * (y + UnaryOp.Selu.SCALE_ALPHA) : x * UnaryOp.Selu.SCALE,
       choose(
-          Y.is(VectorOperators.LT, 0),
+          Y.is(Formula.Relation.LT, 0),
           X.times(Y.plus(UnaryOp.Selu.SCALE_ALPHA)),
           X.times(UnaryOp.Selu.SCALE))),
 
@@ -164,26 +164,26 @@ public enum BinaryOp {
   /** Of output x and gradient y; no gradient stays none, whatever the output. */
   SQRT_GRAD(
       (x, y) -> y == 0 ? 0 : y * 0.5 / x,
-      choose(Y.is(VectorOperators.EQ, 0), number(0), Y.times(0.5).over(X))),
+      choose(Y.is(Formula.Relation.EQ, 0), number(0), Y.times(0.5).over(X))),
 
   /** Of output x and gradient y; no gradient stays none, whatever the output. */
   RSQRT_GRAD(
       (x, y) -> y == 0 ? 0 : y * -0.5 * (x * x * x),
-      choose(Y.is(VectorOperators.EQ, 0), number(0), Y.times(-0.5).times(X.squared().times(X)))),
+      choose(Y.is(Formula.Relation.EQ, 0), number(0), Y.times(-0.5).times(X.squared().times(X)))),
 
   /** Of output x and gradient y; no gradient stays none, whatever the output. */
   RECIPROCAL_GRAD(
       (x, y) -> y == 0 ? 0 : -y * (x * x),
-      choose(Y.is(VectorOperators.EQ, 0), number(0), Y.negated().times(X.squared()))),
+      choose(Y.is(Formula.Relation.EQ, 0), number(0), Y.negated().times(X.squared()))),
 
   /** Of bool elements, and bit by bit of integers. */
-  AND(null, (x, y) -> x & y, X.apply(VectorOperators.AND, Y)),
+  AND(null, (x, y) -> x & y, X.apply(Formula.Function.AND, Y)),
 
   /** Of bool elements, and bit by bit of integers. */
-  OR(null, (x, y) -> x | y, X.apply(VectorOperators.OR, Y)),
+  OR(null, (x, y) -> x | y, X.apply(Formula.Function.OR, Y)),
 
   /** Of bool elements, and bit by bit of integers. */
-  XOR(null, (x, y) -> x ^ y, X.apply(VectorOperators.XOR, Y));
+  XOR(null, (x, y) -> x ^ y, X.apply(Formula.Function.XOR, Y));
 
   private final DoubleBinaryOperator real;
   private final LongBinaryOperator whole;

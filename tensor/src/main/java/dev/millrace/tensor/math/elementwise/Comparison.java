@@ -4,23 +4,22 @@ import static dev.millrace.tensor.math.elementwise.Formula.X;
 import static dev.millrace.tensor.math.elementwise.Formula.Y;
 
 import dev.millrace.tensor.DType;
-import jdk.incubator.vector.VectorOperators;
 
 /** Relations between two elements. Every one with NaN is false, but for {@link #NOT_EQUAL}. */
 public enum Comparison {
-  EQUAL(VectorOperators.EQ, VectorOperators.EQ),
-  NOT_EQUAL(VectorOperators.NE, VectorOperators.NE),
-  LESS(VectorOperators.LT, VectorOperators.ULT),
-  LESS_EQUAL(VectorOperators.LE, VectorOperators.ULE),
-  GREATER(VectorOperators.GT, VectorOperators.UGT),
-  GREATER_EQUAL(VectorOperators.GE, VectorOperators.UGE);
+  EQUAL(Formula.Relation.EQ, Formula.Relation.EQ),
+  NOT_EQUAL(Formula.Relation.NE, Formula.Relation.NE),
+  LESS(Formula.Relation.LT, Formula.Relation.ULT),
+  LESS_EQUAL(Formula.Relation.LE, Formula.Relation.ULE),
+  GREATER(Formula.Relation.GT, Formula.Relation.UGT),
+  GREATER_EQUAL(Formula.Relation.GE, Formula.Relation.UGE);
 
   private final Recipe recipe;
 
   /** For uint64, the one type whose values a signed comparison would get wrong. */
   private final Recipe unsigned;
 
-  Comparison(VectorOperators.Comparison signed, VectorOperators.Comparison unsigned) {
+  Comparison(Formula.Relation signed, Formula.Relation unsigned) {
     this.recipe = Recipe.map(2, X.is(signed, Y));
     this.unsigned = Recipe.map(2, X.is(unsigned, Y));
   }

@@ -1,14 +1,12 @@
 package dev.millrace.tensor.math.elementwise;
 
-import jdk.incubator.vector.VectorOperators;
-
 /** A truth value for each element, part of a {@link Formula} or a result of its own. */
 sealed interface Condition extends Expression {
   /** Whether two numbers stand in a relation. */
-  record Compare(VectorOperators.Comparison relation, Formula x, Formula y) implements Condition {}
+  record Compare(Formula.Relation relation, Formula x, Formula y) implements Condition {}
 
   /** Whether a number is of a kind, such as NaN. */
-  record Is(VectorOperators.Test kind, Formula x) implements Condition {}
+  record Is(Formula.Kind kind, Formula x) implements Condition {}
 
   /** The element of a bool operand. */
   record Flag(int operand) implements Condition {}

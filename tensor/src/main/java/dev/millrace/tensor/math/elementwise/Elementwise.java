@@ -10,8 +10,8 @@ import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Parallel;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.util.Arrays;
-import jdk.incubator.vector.VectorOperators;
 
 /**
  * Functions applied element by element. Operands broadcast to the shape of the result, which the
@@ -33,8 +33,8 @@ public final class Elementwise {
   private static final Recipe CLIP;
 
   static {
-    Formula above = choose(input(2).is(VectorOperators.LT, input(0)), input(2), input(0));
-    CLIP = Recipe.map(3, choose(above.is(VectorOperators.LT, input(1)), input(1), above));
+    Formula above = choose(input(2).is(Formula.Relation.LT, input(0)), input(2), input(0));
+    CLIP = Recipe.map(3, choose(above.is(Formula.Relation.LT, input(1)), input(1), above));
     Formula sum = input(0);
     for (int n = 2; n < SUMS.length; n++) {
       sum = sum.plus(input(n - 1));

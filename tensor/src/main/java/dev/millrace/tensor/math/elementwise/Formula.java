@@ -1,8 +1,6 @@
 package dev.millrace.tensor.math.elementwise;
 
 import java.util.List;
-import jdk.incubator.vector.VectorOperators;
-import jdk.incubator.vector.VectorOperators.Comparison;
 
 /**
  * What an element of a result is computed from, written as one expression over the elements at the
@@ -16,6 +14,65 @@ public sealed interface Formula extends Expression {
   /** The second operand. */
   Formula Y = new Input(1);
 
+  /** Functions of one or two elements; each has the name of the Vector API's operator. */
+  enum Function {
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    MIN,
+    MAX,
+    NEG,
+    ABS,
+    SQRT,
+    AND,
+    OR,
+    XOR,
+    UMIN,
+    UMAX,
+    EXP,
+    EXPM1,
+    LOG,
+    LOG1P,
+    SIN,
+    COS,
+    TAN,
+    ASIN,
+    ACOS,
+    ATAN,
+    SINH,
+    COSH,
+    TANH,
+    POW,
+    ATAN2;
+
+    /** Whether it is an instruction or two. */
+    boolean isCheap() {
+      return compareTo(UMAX) <= 0;
+    }
+  }
+
+  /** Relations of two elements, U for unsigned numbers; named as in the Vector API. */
+  enum Relation {
+    EQ,
+    NE,
+    LT,
+    LE,
+    GT,
+    GE,
+    ULT,
+    ULE,
+    UGT,
+    UGE
+  }
+
+  /** What a floating number can be; named as in the Vector API. */
+  enum Kind {
+    IS_NAN,
+    IS_INFINITE,
+    IS_FINITE
+  }
+
   /** The element of an operand. */
   record Input(int operand) implements Formula {}
 
@@ -25,8 +82,8 @@ public sealed interface Formula extends Expression {
   /** A number known beforehand, rounded to the type of the loop. */
   record Constant(double value) implements Formula {}
 
-  /** A function of the Vector API applied lane by lane. */
-  record Call(VectorOperators.Operator function, List<Formula> arguments) implements Formula {}
+  /** A function of the elements. */
+  record Call(Function function, List<Formula> arguments) implements Formula {}
 
   /** One of two values. */
   record Choice(Condition condition, Formula yes, Formula no) implements Formula {}
@@ -50,16 +107,16 @@ public sealed interface Formula extends Expression {
     return new Choice(condition, yes, no);
   }
 
-  default Formula apply(VectorOperators.Unary function) {
+  default Formula apply(Function function) {
     return new Call(function, List.of(this));
   }
 
-  default Formula apply(VectorOperators.Binary function, Formula y) {
+  default Formula apply(Function function, Formula y) {
     return new Call(function, List.of(this, y));
   }
 
   default Formula plus(Formula y) {
-    return apply(VectorOperators.ADD, y);
+    return apply(Function.ADD, y);
   }
 
   default Formula plus(double y) {
@@ -67,7 +124,7 @@ public sealed interface Formula extends Expression {
   }
 
   default Formula minus(Formula y) {
-    return apply(VectorOperators.SUB, y);
+    return apply(Function.SUB, y);
   }
 
   default Formula minus(double y) {
@@ -75,7 +132,7 @@ public sealed interface Formula extends Expression {
   }
 
   default Formula times(Formula y) {
-    return apply(VectorOperators.MUL, y);
+    return apply(Function.MUL, y);
   }
 
   default Formula times(double y) {
@@ -83,7 +140,7 @@ public sealed interface Formula extends Expression {
   }
 
   default Formula over(Formula y) {
-    return apply(VectorOperators.DIV, y);
+    return apply(Function.DIV, y);
   }
 
   default Formula squared() {
@@ -91,24 +148,24 @@ public sealed interface Formula extends Expression {
   }
 
   default Formula negated() {
-    return apply(VectorOperators.NEG);
+    return apply(Function.NEG);
   }
 
   default Formula abs() {
-    return apply(VectorOperators.ABS);
+    return apply(Function.ABS);
   }
 
   default Formula sqrt() {
-    return apply(VectorOperators.SQRT);
+    return apply(Function.SQRT);
   }
 
   default Formula exp() {
-    return apply(VectorOperators.EXP);
+    return apply(Function.EXP);
   }
 
   /** The larger one; NaN if either is. */
   default Formula max(Formula y) {
-    return apply(VectorOperators.MAX, y);
+    return apply(Function.MAX, y);
   }
 
   default Formula max(double y) {
@@ -117,18 +174,18 @@ public sealed interface Formula extends Expression {
 
   /** The smaller one; NaN if either is. */
   default Formula min(Formula y) {
-    return apply(VectorOperators.MIN, y);
+    return apply(Function.MIN, y);
   }
 
   default Formula min(double y) {
     return min(number(y));
   }
 
-  default Condition is(Comparison comparison, Formula y) {
+  default Condition is(Relation comparison, Formula y) {
     return new Condition.Compare(comparison, this, y);
   }
 
-  default Condition is(Comparison comparison, double y) {
+  default Condition is(Relation comparison, double y) {
     return is(comparison, number(y));
   }
 
@@ -139,14 +196,14 @@ public sealed interface Formula extends Expression {
   default Formula rint() {
     Formula limit = new ByPrecision(number(0x1p23), number(0x1p52));
     Formula size = abs().plus(limit).minus(limit);
-    Formula signed = choose(is(VectorOperators.LT, 0), size.negated(), size);
-    Formula kept = choose(size.is(VectorOperators.EQ, 0), times(0), signed);
-    return choose(abs().is(VectorOperators.LT, limit), kept, this);
+    Formula signed = choose(is(Relation.LT, 0), size.negated(), size);
+    Formula kept = choose(size.is(Relation.EQ, 0), times(0), signed);
+    return choose(abs().is(Relation.LT, limit), kept, this);
   }
 
   default Formula floor() {
     Formula r = rint();
-    return choose(r.is(VectorOperators.GT, this), r.minus(1), r);
+    return choose(r.is(Relation.GT, this), r.minus(1), r);
   }
 
   /** Zero keeps the sign of what was rounded to it. */
@@ -165,7 +222,7 @@ public sealed interface Formula extends Expression {
     };
   }
 
-  private static int cost(VectorOperators.Operator f) {
-    return LoopCompiler.CHEAP.contains(f) ? 1 : 8;
+  private static int cost(Function f) {
+    return f.isCheap() ? 1 : 8;
   }
 }

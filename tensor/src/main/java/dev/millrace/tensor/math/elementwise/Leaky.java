@@ -8,14 +8,14 @@ import static dev.millrace.tensor.math.elementwise.Formula.parameter;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import jdk.incubator.vector.VectorOperators;
+import dev.millrace.tensor.math.lanes.LaneType;
 
 /** The leaky rectifier: {@code x} above zero, {@code slope * x} below. May work in place. */
 public final class Leaky {
   private static final Recipe FORWARD =
-      Recipe.map(1, choose(X.is(VectorOperators.GT, 0), X, X.times(parameter(0))));
+      Recipe.map(1, choose(X.is(Formula.Relation.GT, 0), X, X.times(parameter(0))));
   private static final Recipe BACKWARD =
-      Recipe.map(2, choose(Y.is(VectorOperators.GT, 0), X, X.times(parameter(0))));
+      Recipe.map(2, choose(Y.is(Formula.Relation.GT, 0), X, X.times(parameter(0))));
 
   private Leaky() {}
 

@@ -2,10 +2,11 @@ package dev.millrace.tensor.math.elementwise;
 
 import static java.lang.constant.ConstantDescs.CD_Object;
 import static java.lang.constant.ConstantDescs.CD_long;
-import static java.lang.constant.ConstantDescs.CD_void;
 import static java.lang.constant.ConstantDescs.INIT_NAME;
 import static java.lang.constant.ConstantDescs.MTD_void;
 
+import dev.millrace.tensor.VectorModule;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.CodeBuilder;
 import java.lang.classfile.Label;
@@ -16,72 +17,27 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
-import java.nio.ByteOrder;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import jdk.incubator.vector.Vector;
-import jdk.incubator.vector.VectorMask;
-import jdk.incubator.vector.VectorOperators;
-import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Makes the loop of a {@link Recipe}: a hidden class whose one method loads a vector of each
- * operand, evaluates the formulas and stores the results, with a masked round for the elements left
- * over at the end of a row.
+ * Makes the loop of a {@link Recipe}: a hidden class whose one method goes through the rows of the
+ * operands. {@link VectorLoops} makes what is done within a row with the Vector API, {@link
+ * ScalarLoops} with one element at a time.
  *
  * <p>Why code is generated: a vector stays in a register only where the compiler sees the whole
  * computation in one method. A loop that calls its formula through an object depends on inlining,
  * which is refused once the formula has been compiled on its own to more than 2,500 bytes; vectors
  * are then boxed and the loop is ten times slower. Here nothing is left to inline but the Vector
  * API itself, which always is.
- *
- * <p>The method made is, for {@code y = x * p} over floats:
- *
- * <pre>{@code
- * FloatVector p0 = FloatVector.broadcast(SPECIES, (float) parameters[0]);
- * for (; rows > 0; rows--) {
- *   long i = 0;
- *   for (; i < n - n % LANES; i += LANES) {
- *     FloatVector.fromMemorySegment(SPECIES, x, atX + 4 * i, LITTLE_ENDIAN)
- *         .lanewise(MUL, p0)
- *         .intoMemorySegment(y, atY + 4 * i, LITTLE_ENDIAN);
- *   }
- *   if (i < n) { the same with the mask SPECIES.indexInRange(i, n) }
- *   atX += stepX; atY += stepY;
- * }
- * }</pre>
  */
-final class LoopCompiler {
-  /** Functions that are an instruction or two. */
-  static final Set<VectorOperators.Operator> CHEAP =
-      Set.of(
-          VectorOperators.ADD,
-          VectorOperators.SUB,
-          VectorOperators.MUL,
-          VectorOperators.DIV,
-          VectorOperators.MIN,
-          VectorOperators.MAX,
-          VectorOperators.NEG,
-          VectorOperators.ABS,
-          VectorOperators.SQRT,
-          VectorOperators.AND,
-          VectorOperators.OR,
-          VectorOperators.XOR,
-          VectorOperators.NOT);
-
+abstract class LoopCompiler {
+  static final ClassDesc SEGMENT = desc(MemorySegment.class);
   private static final ClassDesc LOOP = ClassDesc.of(LoopCompiler.class.getPackageName(), "Loop");
-  private static final ClassDesc SEGMENT = desc(MemorySegment.class);
-  private static final ClassDesc SPECIES = desc(VectorSpecies.class);
-  private static final ClassDesc MASK = desc(VectorMask.class);
-  private static final ClassDesc VECTOR = desc(Vector.class);
-  private static final ClassDesc ORDER = desc(ByteOrder.class);
-  private static final ClassDesc OPERATORS = desc(VectorOperators.class);
-  private static final ClassDesc FLAGS = desc(Flags.class);
 
   private static final MethodTypeDesc RUN =
       MethodType.methodType(
@@ -100,37 +56,33 @@ final class LoopCompiler {
   private static final int AT = 2;
   private static final int STEP = 3;
   private static final int ROWS = 4;
-  private static final int N = 6;
+  static final int N = 6;
   private static final int PARAMETERS = 8;
 
-  private final List<Recipe.Store> stores;
-  private final LaneType type;
+  final List<Recipe.Store> stores;
+  final LaneType type;
+  final CodeBuilder code;
   private final int singles;
-  private final ClassDesc vector;
-  private final CodeBuilder code;
 
   /** Slots of the memory and the byte offset of each operand. */
-  private final int[] memory;
+  final int[] memory;
 
-  private final int[] offset;
+  final int[] offset;
 
   /** Slots of values that do not change from element to element. */
-  private final Map<Expression, Integer> invariants = new HashMap<>();
+  final Map<Expression, Integer> invariants = new HashMap<>();
 
   /** Slots of the values of the element at hand; emptied for each copy of the body. */
   private final Map<Expression, Integer> values = new HashMap<>();
 
-  private int index;
+  /** Slot of the place in the row. */
+  int index;
 
-  /** Slot of the mask of the elements left over, or -1 in the body for whole vectors. */
-  private int mask = -1;
-
-  private LoopCompiler(
+  LoopCompiler(
       int operands, List<Recipe.Store> stores, LaneType type, int singles, CodeBuilder code) {
     this.stores = stores;
     this.type = type;
     this.singles = singles;
-    this.vector = desc(type.vector);
     this.code = code;
     this.memory = new int[operands];
     this.offset = new int[operands];
@@ -152,7 +104,7 @@ final class LoopCompiler {
                             "run",
                             RUN,
                             ClassFile.ACC_PUBLIC,
-                            b -> new LoopCompiler(operands, stores, type, singles, b).emitRun()));
+                            b -> of(operands, stores, type, singles, b).emitRun()));
     try {
       MethodHandles.Lookup made = MethodHandles.lookup().defineHiddenClass(bytes, true);
       return (ElementLoop)
@@ -160,6 +112,13 @@ final class LoopCompiler {
     } catch (Throwable t) {
       throw new IllegalStateException("cannot make the loop of " + stores, t);
     }
+  }
+
+  private static LoopCompiler of(
+      int operands, List<Recipe.Store> stores, LaneType type, int singles, CodeBuilder code) {
+    return VectorModule.isPresent()
+        ? new VectorLoops(operands, stores, type, singles, code)
+        : new ScalarLoops(operands, stores, type, singles, code);
   }
 
   private void emitRun() {
@@ -190,8 +149,7 @@ final class LoopCompiler {
       emitIfSingle(leaf);
     }
     code.lconst_0().lstore(index);
-    emitWholeVectors();
-    emitRest();
+    emitRow();
     for (int k : operands) {
       code.lload(offset[k]).aload(STEP).loadConstant(k).laload().ladd().lstore(offset[k]);
     }
@@ -222,177 +180,69 @@ final class LoopCompiler {
     }
   }
 
-  private Formula forType(Formula.ByPrecision p) {
+  final Formula forType(Formula.ByPrecision p) {
     return type == LaneType.FLOAT ? p.single() : p.twice();
   }
 
-  private void emitWholeVectors() {
-    long lanes = type.species.length();
-    int limit = code.allocateLocal(TypeKind.LONG);
-    Label loop = code.newLabel();
-    Label done = code.newLabel();
-    code.lload(N).loadConstant(-lanes).land().lstore(limit);
-    code.labelBinding(loop).lload(index).lload(limit).lcmp().ifge(done);
-    emitBody();
-    code.lload(index).loadConstant(lanes).ladd().lstore(index).goto_(loop);
-    code.labelBinding(done);
-  }
-
-  private void emitRest() {
-    Label done = code.newLabel();
-    code.lload(index).lload(N).lcmp().ifge(done);
-    mask = code.allocateLocal(TypeKind.REFERENCE);
-    emitSpecies();
-    code.lload(index)
-        .lload(N)
-        .invokeinterface(SPECIES, "indexInRange", MethodTypeDesc.of(MASK, CD_long, CD_long))
-        .astore(mask);
-    emitBody();
-    mask = -1;
-    code.labelBinding(done);
-  }
+  /** Computes the elements of a row from {@link #index} on. */
+  abstract void emitRow();
 
   /** Computes all values before it stores the first, as an operand may be both read and written. */
-  private void emitBody() {
+  final void emitBody() {
     values.clear();
     values.putAll(invariants);
     int[] slots = stores.stream().mapToInt(s -> slotOf(s.value())).toArray();
     for (int i = 0; i < slots.length; i++) {
       Recipe.Store s = stores.get(i);
-      code.aload(slots[i]);
       if (s.value() instanceof Condition) {
-        emitStoreFlags(s.operand());
+        emitStoreFlags(s.operand(), slots[i]);
       } else {
-        emitStore(s.operand());
+        emitStore(s.operand(), slots[i]);
       }
     }
   }
 
-  private int slotOf(Expression e) {
+  /** The slot of a value, which is computed if it has not been. */
+  final int slotOf(Expression e) {
     Integer known = values.get(e);
     if (known != null) {
       return known;
     }
     switch (e) {
+      case Formula.ByPrecision p -> {
+        return slotOf(forType(p));
+      }
       case Formula f -> emitFormula(f);
       case Condition c -> emitCondition(c);
     }
-    int slot = code.allocateLocal(TypeKind.REFERENCE);
-    code.astore(slot);
+    int slot = store(e);
     values.put(e, slot);
     return slot;
   }
 
-  private void emitFormula(Formula f) {
-    switch (f) {
-      case Formula.Input(int k) -> emitLoad(k);
-      case Formula.Call(VectorOperators.Operator function, var arguments) -> {
-        int[] slots = arguments.stream().mapToInt(this::slotOf).toArray();
-        code.aload(slots[0]);
-        ClassDesc kind =
-            desc(slots.length == 1 ? VectorOperators.Unary.class : VectorOperators.Binary.class);
-        emitOperator(function);
-        ClassDesc[] parameters = new ClassDesc[slots.length];
-        Arrays.fill(parameters, VECTOR);
-        parameters[0] = kind;
-        for (int i = 1; i < slots.length; i++) {
-          code.aload(slots[i]);
-        }
-        code.invokevirtual(vector, "lanewise", MethodTypeDesc.of(vector, parameters));
-      }
-      case Formula.Choice(Condition condition, Formula yes, Formula no) -> {
-        int test = slotOf(condition);
-        int a = slotOf(yes);
-        code.aload(slotOf(no)).aload(a).aload(test);
-        code.invokevirtual(vector, "blend", MethodTypeDesc.of(vector, VECTOR, MASK));
-      }
-      case Formula.ByPrecision p -> code.aload(slotOf(forType(p)));
-      case Formula.Parameter _, Formula.Constant _ -> throw new IllegalStateException("" + f);
-    }
-  }
+  /** Pushes the value of a formula other than a number that is the same for all elements. */
+  abstract void emitFormula(Formula f);
 
-  private void emitCondition(Condition c) {
-    switch (c) {
-      case Condition.Compare(VectorOperators.Comparison relation, Formula x, Formula y) -> {
-        int a = slotOf(x);
-        int b = slotOf(y);
-        code.aload(a);
-        emitOperator(relation);
-        code.aload(b);
-        code.invokevirtual(
-            vector,
-            "compare",
-            MethodTypeDesc.of(MASK, desc(VectorOperators.Comparison.class), VECTOR));
-      }
-      case Condition.Is(VectorOperators.Test kind, Formula x) -> {
-        code.aload(slotOf(x));
-        emitOperator(kind);
-        code.invokevirtual(
-            vector, "test", MethodTypeDesc.of(MASK, desc(VectorOperators.Test.class)));
-      }
-      case Condition.Flag(int k) -> {
-        emitSpecies();
-        code.aload(memory[k]).lload(offset[k]).lload(index).ladd();
-        if (mask < 0) {
-          code.invokestatic(FLAGS, "load", MethodTypeDesc.of(MASK, SPECIES, SEGMENT, CD_long));
-        } else {
-          emitLeft();
-          code.invokestatic(
-              FLAGS, "load", MethodTypeDesc.of(MASK, SPECIES, SEGMENT, CD_long, CD_long));
-        }
-      }
-      case Condition.Both(Condition a, Condition b) -> {
-        int left = slotOf(a);
-        code.aload(slotOf(b)).aload(left);
-        code.invokevirtual(MASK, "and", MethodTypeDesc.of(MASK, MASK));
-      }
-    }
-  }
+  /** Pushes the value of a condition. */
+  abstract void emitCondition(Condition c);
 
-  private void emitLoad(int k) {
-    emitSpecies();
-    emitAddress(k, type.shift);
-    emitOrder();
-    if (mask < 0) {
-      code.invokestatic(
-          vector, "fromMemorySegment", MethodTypeDesc.of(vector, SPECIES, SEGMENT, CD_long, ORDER));
-    } else {
-      code.aload(mask)
-          .invokestatic(
-              vector,
-              "fromMemorySegment",
-              MethodTypeDesc.of(vector, SPECIES, SEGMENT, CD_long, ORDER, MASK));
-    }
-  }
+  /** Writes what is in a slot to operand {@code k}. */
+  abstract void emitStore(int k, int slot);
 
-  private void emitStore(int k) {
-    emitAddress(k, type.shift);
-    emitOrder();
-    if (mask < 0) {
-      code.invokevirtual(
-          vector, "intoMemorySegment", MethodTypeDesc.of(CD_void, SEGMENT, CD_long, ORDER));
-    } else {
-      code.aload(mask)
-          .invokevirtual(
-              vector,
-              "intoMemorySegment",
-              MethodTypeDesc.of(CD_void, SEGMENT, CD_long, ORDER, MASK));
-    }
-  }
+  /** Writes the truth values in a slot to operand {@code k}. */
+  abstract void emitStoreFlags(int k, int slot);
 
-  private void emitStoreFlags(int k) {
-    emitAddress(k, 0);
-    if (mask < 0) {
-      code.invokestatic(FLAGS, "store", MethodTypeDesc.of(CD_void, MASK, SEGMENT, CD_long));
-    } else {
-      emitLeft();
-      code.invokestatic(
-          FLAGS, "store", MethodTypeDesc.of(CD_void, MASK, SEGMENT, CD_long, CD_long));
-    }
-  }
+  /** The kind of the values of an expression. */
+  abstract TypeKind kind(Expression e);
+
+  /** Turns the one element that was pushed into a value of the loop. */
+  abstract void emitSpread();
+
+  /** Pushes a value of the loop from the one flag that operand {@code k} has for the row. */
+  abstract void emitSingleFlag(int k);
 
   /** Pushes the memory of operand k and the byte offset of the element at hand. */
-  private void emitAddress(int k, int shift) {
+  final void emitAddress(int k, int shift) {
     code.aload(memory[k]).lload(offset[k]).lload(index);
     if (shift > 0) {
       code.loadConstant(shift).lshl();
@@ -400,31 +250,8 @@ final class LoopCompiler {
     code.ladd();
   }
 
-  /** Pushes how many elements are left. */
-  private void emitLeft() {
-    code.lload(N).lload(index).lsub();
-  }
-
-  private void emitSpecies() {
-    code.getstatic(vector, "SPECIES_PREFERRED", SPECIES);
-  }
-
-  private void emitOrder() {
-    code.getstatic(ORDER, "LITTLE_ENDIAN", ORDER);
-  }
-
-  private void emitOperator(VectorOperators.Operator operator) {
-    try {
-      Class<?> declared = VectorOperators.class.getField(operator.name()).getType();
-      code.getstatic(OPERATORS, operator.name(), desc(declared));
-    } catch (NoSuchFieldException e) {
-      throw new IllegalStateException(e);
-    }
-  }
-
-  /** Leaves in a slot, before the loops, a vector whose lanes are all the same number. */
+  /** Leaves in a slot, before the loops, a number that is the same for all elements. */
   private void emitSteady(Formula f) {
-    emitSpecies();
     switch (f) {
       case Formula.Constant(double value) -> {
         switch (type) {
@@ -440,7 +267,8 @@ final class LoopCompiler {
       }
       default -> throw new IllegalStateException("" + f);
     }
-    emitBroadcast(f);
+    emitSpread();
+    invariants.put(f, store(f));
   }
 
   /**
@@ -448,19 +276,16 @@ final class LoopCompiler {
    */
   private void emitIfSingle(Expression leaf) {
     if (leaf instanceof Formula.Input(int k) && isSingle(k)) {
-      emitSpecies();
       code.aload(memory[k])
           .getstatic(desc(ValueLayout.class), type.layoutField, desc(type.layout))
           .lload(offset[k])
           .invokeinterface(
               SEGMENT, "get", MethodTypeDesc.of(desc(type.element), desc(type.layout), CD_long));
-      emitBroadcast(leaf);
+      emitSpread();
+      invariants.put(leaf, store(leaf));
     } else if (leaf instanceof Condition.Flag(int k) && isSingle(k)) {
-      emitSpecies();
-      code.aload(memory[k])
-          .lload(offset[k])
-          .invokestatic(FLAGS, "single", MethodTypeDesc.of(MASK, SPECIES, SEGMENT, CD_long));
-      keep(leaf);
+      emitSingleFlag(k);
+      invariants.put(leaf, store(leaf));
     }
   }
 
@@ -468,18 +293,13 @@ final class LoopCompiler {
     return (singles >> operand & 1) != 0;
   }
 
-  private void emitBroadcast(Expression leaf) {
-    code.invokestatic(vector, "broadcast", MethodTypeDesc.of(vector, SPECIES, desc(type.element)));
-    keep(leaf);
+  private int store(Expression e) {
+    int slot = code.allocateLocal(kind(e));
+    code.storeLocal(kind(e), slot);
+    return slot;
   }
 
-  private void keep(Expression leaf) {
-    int slot = code.allocateLocal(TypeKind.REFERENCE);
-    code.astore(slot);
-    invariants.put(leaf, slot);
-  }
-
-  private static ClassDesc desc(Class<?> c) {
+  static ClassDesc desc(Class<?> c) {
     return c.describeConstable().orElseThrow();
   }
 }

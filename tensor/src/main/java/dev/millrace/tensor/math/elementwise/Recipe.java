@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math.elementwise;
 
 import dev.millrace.tensor.math.Specialized;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.lang.invoke.MethodHandles;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,7 @@
 package dev.millrace.tensor.math.elementwise;
 
 import dev.millrace.tensor.math.Specialized;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;

@@ -3,6 +3,7 @@ package dev.millrace.tensor.math.elementwise;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Parallel;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 

@@ -5,9 +5,9 @@ import static dev.millrace.tensor.math.elementwise.Formula.choose;
 import static dev.millrace.tensor.math.elementwise.Formula.number;
 
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.util.function.DoubleUnaryOperator;
 import java.util.function.LongUnaryOperator;
-import jdk.incubator.vector.VectorOperators;
 
 /**
  * Functions of one element. Each is defined by its scalar form, which computes in double and rounds
@@ -22,18 +22,18 @@ public enum UnaryOp {
   RSQRT(x -> 1 / Math.sqrt(x), number(1).over(X.sqrt())),
   RECIPROCAL(x -> 1 / x, number(1).over(X)),
   EXP(Math::exp, X.exp()),
-  EXPM1(Math::expm1, X.apply(VectorOperators.EXPM1)),
-  LOG(Math::log, X.apply(VectorOperators.LOG)),
-  LOG1P(Math::log1p, X.apply(VectorOperators.LOG1P)),
-  SIN(Math::sin, X.apply(VectorOperators.SIN)),
-  COS(Math::cos, X.apply(VectorOperators.COS)),
-  TAN(Math::tan, X.apply(VectorOperators.TAN)),
-  ASIN(Math::asin, X.apply(VectorOperators.ASIN)),
-  ACOS(Math::acos, X.apply(VectorOperators.ACOS)),
-  ATAN(Math::atan, X.apply(VectorOperators.ATAN)),
-  SINH(Math::sinh, X.apply(VectorOperators.SINH)),
-  COSH(Math::cosh, X.apply(VectorOperators.COSH)),
-  TANH(Math::tanh, new Formula.ByPrecision(X.apply(VectorOperators.TANH), tanh())),
+  EXPM1(Math::expm1, X.apply(Formula.Function.EXPM1)),
+  LOG(Math::log, X.apply(Formula.Function.LOG)),
+  LOG1P(Math::log1p, X.apply(Formula.Function.LOG1P)),
+  SIN(Math::sin, X.apply(Formula.Function.SIN)),
+  COS(Math::cos, X.apply(Formula.Function.COS)),
+  TAN(Math::tan, X.apply(Formula.Function.TAN)),
+  ASIN(Math::asin, X.apply(Formula.Function.ASIN)),
+  ACOS(Math::acos, X.apply(Formula.Function.ACOS)),
+  ATAN(Math::atan, X.apply(Formula.Function.ATAN)),
+  SINH(Math::sinh, X.apply(Formula.Function.SINH)),
+  COSH(Math::cosh, X.apply(Formula.Function.COSH)),
+  TANH(Math::tanh, new Formula.ByPrecision(X.apply(Formula.Function.TANH), tanh())),
   ERF(Erf::erf),
   ERFC(Erf::erfc),
 
@@ -45,16 +45,16 @@ public enum UnaryOp {
       x -> x > 0 ? 1 : x < 0 ? -1 : x + 0,
       x -> Long.signum(x),
       choose(
-          X.is(VectorOperators.GT, 0),
+          X.is(Formula.Relation.GT, 0),
           number(1),
-          choose(X.is(VectorOperators.LT, 0), number(-1), X.plus(0)))),
+          choose(X.is(Formula.Relation.LT, 0), number(-1), X.plus(0)))),
 
   /** max(x, 0). */
   RELU(
       x -> Math.max(x, 0),
       x -> Math.max(x, 0),
-      choose(X.is(VectorOperators.LE, 0), number(0), X),
-      choose(X.is(VectorOperators.LE, 0), number(0), X),
+      choose(X.is(Formula.Relation.LE, 0), number(0), X),
+      choose(X.is(Formula.Relation.LE, 0), number(0), X),
       X),
 
   /** min(max(x, 0), 6). */
@@ -62,29 +62,29 @@ public enum UnaryOp {
       x -> Math.min(Math.max(x, 0), 6),
       x -> Math.min(Math.max(x, 0), 6),
       choose(
-          X.is(VectorOperators.LE, 0),
+          X.is(Formula.Relation.LE, 0),
           number(0),
-          choose(X.is(VectorOperators.GT, 6), number(6), X)),
+          choose(X.is(Formula.Relation.GT, 6), number(6), X)),
       X.max(0).min(6),
-      X.apply(VectorOperators.UMIN, number(6))),
+      X.apply(Formula.Function.UMIN, number(6))),
 
   /** x, or e^x - 1 below 0. */
   ELU(
       x -> x < 0 ? Math.expm1(x) : x,
-      choose(X.is(VectorOperators.LT, 0), X.apply(VectorOperators.EXPM1), X)),
+      choose(X.is(Formula.Relation.LT, 0), X.apply(Formula.Function.EXPM1), X)),
 
   /** ELU scaled so that activations keep mean 0 and variance 1. */
   SELU(
       x -> x < 0 ? Selu.SCALE_ALPHA * Math.expm1(x) : Selu.SCALE * x,
       choose(
-          X.is(VectorOperators.LT, 0),
-          X.apply(VectorOperators.EXPM1).times(Selu.SCALE_ALPHA),
+          X.is(Formula.Relation.LT, 0),
+          X.apply(Formula.Function.EXPM1).times(Selu.SCALE_ALPHA),
           X.times(Selu.SCALE))),
 
   /** log(1 + e^x), without overflow. */
   SOFTPLUS(
       x -> Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))),
-      X.max(0).plus(X.abs().negated().exp().apply(VectorOperators.LOG1P))),
+      X.max(0).plus(X.abs().negated().exp().apply(Formula.Function.LOG1P))),
 
   /** x / (1 + |x|). */
   SOFTSIGN(x -> x / (1 + Math.abs(x)), X.over(X.abs().plus(1))),
@@ -95,7 +95,7 @@ public enum UnaryOp {
   ROUND(Math::rint, x -> x, X.rint(), X),
 
   /** Of bool elements only. */
-  LOGICAL_NOT(null, x -> x ^ 1, X.apply(VectorOperators.XOR, number(1)));
+  LOGICAL_NOT(null, x -> x ^ 1, X.apply(Formula.Function.XOR, number(1)));
 
   /** The constants of SELU. */
   static final class Selu {
@@ -188,9 +188,9 @@ public enum UnaryOp {
   /** For doubles, as the library's tanh has no fast form for short vectors of them. */
   private static Formula tanh() {
     // From 20 on the result is 1 to the last bit, and e^2x - 1 cannot overflow before.
-    Formula t = X.abs().min(20).times(2).apply(VectorOperators.EXPM1);
+    Formula t = X.abs().min(20).times(2).apply(Formula.Function.EXPM1);
     Formula size = t.over(t.plus(2));
-    Formula signed = choose(X.is(VectorOperators.LT, 0), size.negated(), size);
-    return choose(X.is(VectorOperators.EQ, 0), X, signed);
+    Formula signed = choose(X.is(Formula.Relation.LT, 0), size.negated(), size);
+    return choose(X.is(Formula.Relation.EQ, 0), X, signed);
   }
 }

@@ -3,9 +3,9 @@ package dev.millrace.tensor.math.gemm;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.elementwise.Formula;
-import dev.millrace.tensor.math.elementwise.LaneType;
 import dev.millrace.tensor.math.elementwise.Recipe;
 import dev.millrace.tensor.math.elementwise.Walk;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.lang.foreign.MemorySegment;
 
 /** Adds a scaled matrix product to a matrix, without a product in memory in between. */

@@ -2,6 +2,7 @@ package dev.millrace.tensor.math.gemm;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.onednn.OneDnn;
 import java.lang.foreign.MemorySegment;
@@ -12,8 +13,9 @@ import java.lang.foreign.MemorySegment;
  * the result does not depend on which thread does what.
  *
  * <p>Floats go to oneDNN where it is available, but for products with few columns and those of
- * which more than half would be by zero. Doubles, and floats without it, are multiplied with the
- * Vector API. 16-bit floats are summed as floats and rounded once; integers wrap around.
+ * which more than half would be by zero. Doubles, and floats without it, are multiplied in Java,
+ * with the Vector API where the JVM has it. 16-bit floats are summed as floats and rounded once;
+ * integers wrap around.
  *
  * @param m rows of op(A) and C
  * @param n columns of op(B) and C
@@ -101,7 +103,7 @@ public record Gemm(
   }
 
   private void split(MemorySegment a, MemorySegment b, MemorySegment c, boolean accumulate) {
-    boolean skip = SparseAwareGemm.suits(this, a, b);
+    boolean skip = VectorModule.isPresent() && SparseAwareGemm.suits(this, a, b);
     long grain = m >= n ? grain(m, ROW_UNIT) : grain(n, COLUMN_UNIT);
     if (grain >= Math.max(m, n)) {
       part(a, b, c, accumulate, skip, 0, m, 0, n);
@@ -148,9 +150,10 @@ public record Gemm(
       int i1,
       int j0,
       int j1) {
-    if (ThinGemm.suits(this, i1 - i0, j1 - j0)) {
+    boolean vectors = VectorModule.isPresent();
+    if (vectors && ThinGemm.suits(this, i1 - i0, j1 - j0)) {
       ThinGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
-    } else if (DotGemm.suits(this, i1 - i0, j1 - j0)) {
+    } else if (vectors && DotGemm.suits(this, i1 - i0, j1 - j0)) {
       DotGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
     } else if (type == DType.FLOAT && OneDnn.isAvailable()) {
       long aAt = a.address() + 4L * i0 * (transA ? 1 : lda);
@@ -158,8 +161,10 @@ public record Gemm(
       long cAt = c.address() + 4L * ((long) i0 * ldc + j0);
       Gemm part = new Gemm(type, transA, transB, i1 - i0, j1 - j0, k, lda, ldb, ldc);
       OneDnnGemm.multiply(part, aAt, bAt, cAt, accumulate);
-    } else {
+    } else if (vectors) {
       VectorGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
+    } else {
+      PlainGemm.multiply(this, a, b, c, accumulate, i0, i1, j0, j1);
     }
   }
 

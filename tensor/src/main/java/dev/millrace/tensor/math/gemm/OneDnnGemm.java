@@ -3,9 +3,7 @@ package dev.millrace.tensor.math.gemm;
 import dev.millrace.tensor.math.onednn.OneDnn;
 import dev.millrace.tensor.math.onednn.OneDnnPrimitive;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
-import jdk.incubator.vector.IntVector;
-import jdk.incubator.vector.VectorSpecies;
+import java.lang.foreign.ValueLayout;
 
 /**
  * Products of floats by oneDNN on the calling thread: which of its ways to take. Matrices that are
@@ -22,7 +20,8 @@ final class OneDnnGemm {
   /** Rows of a slab. */
   private static final int SLAB = 128;
 
-  private static final VectorSpecies<Integer> S = IntVector.SPECIES_PREFERRED;
+  /** Bytes that come into the cache together. */
+  private static final long CACHE_LINE = 64;
 
   /** Keeps the compiler from leaving out reads that nobody needs the result of. */
   private static int fetched;
@@ -64,11 +63,11 @@ final class OneDnnGemm {
   /** Brings memory into the cache by reading it in order, which the processor does ahead. */
   private static void fetch(long at, long bytes) {
     MemorySegment m = MemorySegment.ofAddress(at).reinterpret(bytes);
-    IntVector bits = IntVector.zero(S);
-    for (long i = 0; i <= bytes - S.vectorByteSize(); i += S.vectorByteSize()) {
-      bits = bits.or(IntVector.fromMemorySegment(S, m, i, ByteOrder.LITTLE_ENDIAN));
+    int bits = 0;
+    for (long i = 0; i <= bytes - CACHE_LINE; i += CACHE_LINE) {
+      bits |= m.get(ValueLayout.JAVA_INT_UNALIGNED, i);
     }
-    fetched = bits.lane(0);
+    fetched = bits;
   }
 
   private static void whole(Gemm g, long a, long b, long c, boolean add) {

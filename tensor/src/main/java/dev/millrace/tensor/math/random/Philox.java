@@ -1,5 +1,6 @@
 package dev.millrace.tensor.math.random;
 
+import dev.millrace.tensor.VectorModule;
 import jdk.incubator.vector.LongVector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorShuffle;
@@ -19,10 +20,6 @@ public record Philox(long key, long low, long high) {
   private static final int WEYL_A = 0x9E3779B9;
   private static final int WEYL_B = 0xBB67AE85;
   private static final long LOW_WORD = 0xFFFFFFFFL;
-
-  private static final VectorSpecies<Long> LANES = LongVector.SPECIES_PREFERRED;
-  private static final VectorShuffle<Long> ZIP_LOW = VectorShuffle.makeZip(LANES, 0);
-  private static final VectorShuffle<Long> ZIP_HIGH = VectorShuffle.makeZip(LANES, 1);
 
   /** The sequence of the two seeds that TensorFlow's random ops have as attributes. */
   public static Philox ofSeeds(long seed, long seed2) {
@@ -77,46 +74,14 @@ public record Philox(long key, long low, long high) {
     int i = 0;
     // Where the low half of the counter overflows, one at a time.
     long first = low + n;
-    if (Long.compareUnsigned(first, low) >= 0 && Long.compareUnsigned(first + count, first) >= 0) {
-      for (; i + LANES.length() <= count; i += LANES.length()) {
-        several(first + i, out, 4 * i);
-      }
+    if (VectorModule.isPresent()
+        && Long.compareUnsigned(first, low) >= 0
+        && Long.compareUnsigned(first + count, first) >= 0) {
+      i = Vectors.fill(this, first, count, out);
     }
     for (; i < count; i++) {
       at(n + i, out, 4 * i);
     }
-  }
-
-  /** What {@link #at} does for one counter, for as many as a vector has lanes. */
-  private void several(long counter, int[] out, int to) {
-    LongVector c = LongVector.broadcast(LANES, counter).addIndex(1);
-    LongVector c0 = c.and(LOW_WORD);
-    LongVector c1 = c.lanewise(VectorOperators.LSHR, 32);
-    LongVector c2 = LongVector.broadcast(LANES, high & LOW_WORD);
-    LongVector c3 = LongVector.broadcast(LANES, high >>> 32);
-    int k0 = (int) key;
-    int k1 = (int) (key >>> 32);
-    for (int round = 0; round < 10; round++) {
-      LongVector a = c0.and(LOW_WORD).mul(MULTIPLIER_A);
-      LongVector b = c2.and(LOW_WORD).mul(MULTIPLIER_B);
-      c0 =
-          b.lanewise(VectorOperators.LSHR, 32)
-              .lanewise(VectorOperators.XOR, c1)
-              .lanewise(VectorOperators.XOR, k0 & LOW_WORD);
-      c1 = b.and(LOW_WORD);
-      c2 =
-          a.lanewise(VectorOperators.LSHR, 32)
-              .lanewise(VectorOperators.XOR, c3)
-              .lanewise(VectorOperators.XOR, k1 & LOW_WORD);
-      c3 = a.and(LOW_WORD);
-      k0 += WEYL_A;
-      k1 += WEYL_B;
-    }
-    // The numbers of a counter side by side: two to a long, then the longs of both kinds in turn.
-    LongVector first = c0.or(c1.lanewise(VectorOperators.LSHL, 32));
-    LongVector second = c2.or(c3.lanewise(VectorOperators.LSHL, 32));
-    first.rearrange(ZIP_LOW, second).reinterpretAsInts().intoArray(out, to);
-    first.rearrange(ZIP_HIGH, second).reinterpretAsInts().intoArray(out, to + 2 * LANES.length());
   }
 
   /** The numbers of the sequence one at a time. Not for several threads. */
@@ -166,5 +131,55 @@ public record Philox(long key, long low, long high) {
   public static double unitDouble(int high, int low) {
     long bits = (high & 0xFFFFFL) << 32 | low & LOW_WORD;
     return Double.longBitsToDouble(bits | 0x3FF0000000000000L) - 1;
+  }
+
+  /** The loops over vectors: apart, as they can be linked only where there is the Vector API. */
+  private static final class Vectors {
+    private static final VectorSpecies<Long> LANES = LongVector.SPECIES_PREFERRED;
+    private static final VectorShuffle<Long> ZIP_LOW = VectorShuffle.makeZip(LANES, 0);
+    private static final VectorShuffle<Long> ZIP_HIGH = VectorShuffle.makeZip(LANES, 1);
+
+    private Vectors() {}
+
+    /** Writes the numbers of whole vectors of counters; gives how many these are. */
+    static int fill(Philox p, long first, int count, int[] out) {
+      int i = 0;
+      for (; i + LANES.length() <= count; i += LANES.length()) {
+        several(p, first + i, out, 4 * i);
+      }
+      return i;
+    }
+
+    /** What {@link Philox#at} does for one counter, for as many as a vector has lanes. */
+    private static void several(Philox p, long counter, int[] out, int to) {
+      LongVector c = LongVector.broadcast(LANES, counter).addIndex(1);
+      LongVector c0 = c.and(LOW_WORD);
+      LongVector c1 = c.lanewise(VectorOperators.LSHR, 32);
+      LongVector c2 = LongVector.broadcast(LANES, p.high & LOW_WORD);
+      LongVector c3 = LongVector.broadcast(LANES, p.high >>> 32);
+      int k0 = (int) p.key;
+      int k1 = (int) (p.key >>> 32);
+      for (int round = 0; round < 10; round++) {
+        LongVector a = c0.and(LOW_WORD).mul(MULTIPLIER_A);
+        LongVector b = c2.and(LOW_WORD).mul(MULTIPLIER_B);
+        c0 =
+            b.lanewise(VectorOperators.LSHR, 32)
+                .lanewise(VectorOperators.XOR, c1)
+                .lanewise(VectorOperators.XOR, k0 & LOW_WORD);
+        c1 = b.and(LOW_WORD);
+        c2 =
+            a.lanewise(VectorOperators.LSHR, 32)
+                .lanewise(VectorOperators.XOR, c3)
+                .lanewise(VectorOperators.XOR, k1 & LOW_WORD);
+        c3 = a.and(LOW_WORD);
+        k0 += WEYL_A;
+        k1 += WEYL_B;
+      }
+      // The numbers of a counter side by side: two to a long, then the longs of both kinds in turn.
+      LongVector first = c0.or(c1.lanewise(VectorOperators.LSHL, 32));
+      LongVector second = c2.or(c3.lanewise(VectorOperators.LSHL, 32));
+      first.rearrange(ZIP_LOW, second).reinterpretAsInts().intoArray(out, to);
+      first.rearrange(ZIP_HIGH, second).reinterpretAsInts().intoArray(out, to + 2 * LANES.length());
+    }
   }
 }

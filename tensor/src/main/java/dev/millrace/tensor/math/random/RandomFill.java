@@ -2,6 +2,7 @@ package dev.millrace.tensor.math.random;
 
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -23,8 +24,6 @@ public final class RandomFill {
   private static final ValueLayout.OfDouble F64 = ValueLayout.JAVA_DOUBLE_UNALIGNED;
   private static final ValueLayout.OfInt I32 = ValueLayout.JAVA_INT_UNALIGNED;
   private static final ValueLayout.OfLong I64 = ValueLayout.JAVA_LONG_UNALIGNED;
-
-  private static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
 
   private static final long GRAIN = 1 << 11;
   private static final float SMALLEST = 1e-7f;
@@ -55,15 +54,7 @@ public final class RandomFill {
               out,
               4,
               (r, first, end) -> {
-                long i = first;
-                for (; i + INTS.length() <= end; i += INTS.length()) {
-                  IntVector.fromArray(INTS, r, (int) (i - first))
-                      .and(0x7FFFFF)
-                      .or(0x3F800000)
-                      .reinterpretAsFloats()
-                      .sub(1)
-                      .intoMemorySegment(m, 4 * i, ByteOrder.LITTLE_ENDIAN);
-                }
+                long i = VectorModule.isPresent() ? Vectors.unit(r, first, end, m) : first;
                 for (; i < end; i++) {
                   m.setAtIndex(F32, i, Philox.unitFloat(r[(int) (i - first)]));
                 }
@@ -233,5 +224,26 @@ public final class RandomFill {
             block.write(numbers, g * size, Math.min(n, (g + count) * size));
           }
         });
+  }
+
+  /** The loops over vectors: apart, as they can be linked only where there is the Vector API. */
+  private static final class Vectors {
+    private static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
+
+    private Vectors() {}
+
+    /** Sets floats of whole vectors; gives the first that is left. */
+    static long unit(int[] r, long first, long end, MemorySegment m) {
+      long i = first;
+      for (; i + INTS.length() <= end; i += INTS.length()) {
+        IntVector.fromArray(INTS, r, (int) (i - first))
+            .and(0x7FFFFF)
+            .or(0x3F800000)
+            .reinterpretAsFloats()
+            .sub(1)
+            .intoMemorySegment(m, 4 * i, ByteOrder.LITTLE_ENDIAN);
+      }
+      return i;
+    }
   }
 }

@@ -4,6 +4,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -20,9 +21,9 @@ import jdk.incubator.vector.VectorSpecies;
  * work on as many at once as it takes (a <em>fold</em>).
  */
 public final class ChannelSum {
-  private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
-  private static final int L = S.length();
-  private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
+  /** Floats that a loop takes at a time. */
+  private static final int L = VectorModule.isPresent() ? Vectors.L : 1;
+
   private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED;
   private static final long GRAIN = 1 << 15;
 
@@ -159,25 +160,13 @@ public final class ChannelSum {
   private static void addColumns(
       MemorySegment x, long start, long count, MemorySegment sums, long sumsAt, int width) {
     long rows = count / width;
-    int c = 0;
-    for (; c <= width - 2 * L; c += 2 * L) {
-      FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
-      FloatVector b = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c + L), LE);
-      long at = 4 * (start + c);
-      for (long r = 0; r < rows; r++, at += 4L * width) {
-        a = a.add(FloatVector.fromMemorySegment(S, x, at, LE));
-        b = b.add(FloatVector.fromMemorySegment(S, x, at + 4L * L, LE));
+    int c = width;
+    if (VectorModule.isPresent()) {
+      c = Vectors.addColumns(x, start, rows, sums, sumsAt, width);
+    } else {
+      for (long r = 0; r < rows; r++) {
+        addRow(x, start + r * width, sums, sumsAt, width);
       }
-      a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
-      b.intoMemorySegment(sums, 4 * (sumsAt + c + L), LE);
-    }
-    for (; c <= width - L; c += L) {
-      FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
-      long at = 4 * (start + c);
-      for (long r = 0; r < rows; r++, at += 4L * width) {
-        a = a.add(FloatVector.fromMemorySegment(S, x, at, LE));
-      }
-      a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
     }
     for (; c < width; c++) {
       float s = sums.getAtIndex(F32, sumsAt + c);
@@ -192,6 +181,12 @@ public final class ChannelSum {
     }
   }
 
+  private static void addRow(MemorySegment x, long at, MemorySegment sums, long to, int width) {
+    for (int c = 0; c < width; c++) {
+      sums.setAtIndex(F32, to + c, sums.getAtIndex(F32, to + c) + x.getAtIndex(F32, at + c));
+    }
+  }
+
   private static void addProducts(
       MemorySegment u,
       float share,
@@ -203,18 +198,10 @@ public final class ChannelSum {
       long sumsAt,
       int width) {
     long rows = count / width;
-    int c = 0;
-    for (; c <= width - L; c += L) {
-      FloatVector m = FloatVector.fromArray(S, mean, c);
-      FloatVector off = m.mul(share);
-      FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
-      long at = 4 * (start + c);
-      for (long r = 0; r < rows; r++, at += 4L * width) {
-        FloatVector left = FloatVector.fromMemorySegment(S, u, at, LE).sub(off);
-        a = left.fma(FloatVector.fromMemorySegment(S, x, at, LE).sub(m), a);
-      }
-      a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
-    }
+    int c =
+        VectorModule.isPresent()
+            ? Vectors.addProducts(u, share, x, mean, start, rows, sums, sumsAt, width)
+            : 0;
     for (; c < width; c++) {
       float sum = sums.getAtIndex(F32, sumsAt + c);
       for (long r = 0; r < rows; r++) {
@@ -233,13 +220,9 @@ public final class ChannelSum {
 
   private static double planeProduct(
       MemorySegment u, float off, MemorySegment x, float m, long from, long to) {
-    FloatVector v = FloatVector.zero(S);
-    long i = from;
-    for (; i <= to - L; i += L) {
-      FloatVector left = FloatVector.fromMemorySegment(S, u, 4 * i, LE).sub(off);
-      v = left.fma(FloatVector.fromMemorySegment(S, x, 4 * i, LE).sub(m), v);
-    }
-    double sum = v.reduceLanes(VectorOperators.ADD);
+    long vectors = VectorModule.isPresent() ? (to - from) / L * L : 0;
+    long i = from + vectors;
+    double sum = vectors > 0 ? Vectors.planeProduct(u, off, x, m, from, i) : 0;
     for (; i < to; i++) {
       sum += (u.getAtIndex(F32, i) - off) * (x.getAtIndex(F32, i) - m);
     }
@@ -259,11 +242,11 @@ public final class ChannelSum {
       for (long o = 0; o < outer; o++) {
         long i = (o * channels + c) * inner;
         long end = i + inner;
-        FloatVector v = FloatVector.zero(S);
-        for (; i <= end - L; i += L) {
-          v = v.add(FloatVector.fromMemorySegment(S, x, 4 * i, LE));
+        long vectors = VectorModule.isPresent() ? inner / L * L : 0;
+        if (vectors > 0) {
+          sum += Vectors.sum(x, i, i + vectors);
+          i += vectors;
         }
-        sum += v.reduceLanes(VectorOperators.ADD);
         for (; i < end; i++) {
           sum += x.getAtIndex(F32, i);
         }
@@ -292,6 +275,83 @@ public final class ChannelSum {
       } else {
         out.setLong(c, whole);
       }
+    }
+  }
+
+  /** The loops over vectors: apart, as they can be linked only where there is the Vector API. */
+  private static final class Vectors {
+    private static final VectorSpecies<Float> S = FloatVector.SPECIES_PREFERRED;
+    private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
+    static final int L = S.length();
+
+    private Vectors() {}
+
+    static int addColumns(
+        MemorySegment x, long start, long rows, MemorySegment sums, long sumsAt, int width) {
+      int c = 0;
+      for (; c <= width - 2 * L; c += 2 * L) {
+        FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
+        FloatVector b = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c + L), LE);
+        long at = 4 * (start + c);
+        for (long r = 0; r < rows; r++, at += 4L * width) {
+          a = a.add(FloatVector.fromMemorySegment(S, x, at, LE));
+          b = b.add(FloatVector.fromMemorySegment(S, x, at + 4L * L, LE));
+        }
+        a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
+        b.intoMemorySegment(sums, 4 * (sumsAt + c + L), LE);
+      }
+      for (; c <= width - L; c += L) {
+        FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
+        long at = 4 * (start + c);
+        for (long r = 0; r < rows; r++, at += 4L * width) {
+          a = a.add(FloatVector.fromMemorySegment(S, x, at, LE));
+        }
+        a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
+      }
+      return c;
+    }
+
+    static int addProducts(
+        MemorySegment u,
+        float share,
+        MemorySegment x,
+        float[] mean,
+        long start,
+        long rows,
+        MemorySegment sums,
+        long sumsAt,
+        int width) {
+      int c = 0;
+      for (; c <= width - L; c += L) {
+        FloatVector m = FloatVector.fromArray(S, mean, c);
+        FloatVector off = m.mul(share);
+        FloatVector a = FloatVector.fromMemorySegment(S, sums, 4 * (sumsAt + c), LE);
+        long at = 4 * (start + c);
+        for (long r = 0; r < rows; r++, at += 4L * width) {
+          FloatVector left = FloatVector.fromMemorySegment(S, u, at, LE).sub(off);
+          a = left.fma(FloatVector.fromMemorySegment(S, x, at, LE).sub(m), a);
+        }
+        a.intoMemorySegment(sums, 4 * (sumsAt + c), LE);
+      }
+      return c;
+    }
+
+    static double planeProduct(
+        MemorySegment u, float off, MemorySegment x, float m, long from, long to) {
+      FloatVector v = FloatVector.zero(S);
+      for (long i = from; i < to; i += L) {
+        FloatVector left = FloatVector.fromMemorySegment(S, u, 4 * i, LE).sub(off);
+        v = left.fma(FloatVector.fromMemorySegment(S, x, 4 * i, LE).sub(m), v);
+      }
+      return v.reduceLanes(VectorOperators.ADD);
+    }
+
+    static double sum(MemorySegment x, long from, long to) {
+      FloatVector v = FloatVector.zero(S);
+      for (long i = from; i < to; i += L) {
+        v = v.add(FloatVector.fromMemorySegment(S, x, 4 * i, LE));
+      }
+      return v.reduceLanes(VectorOperators.ADD);
     }
   }
 }

@@ -6,7 +6,6 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.LongBinaryOperator;
-import jdk.incubator.vector.VectorOperators;
 
 /**
  * Folds of a tensor over some of its dimensions. Nothing folds to the identity: 0 for a sum, 1 for
@@ -14,30 +13,28 @@ import jdk.incubator.vector.VectorOperators;
  * as half are folded as float and rounded once.
  */
 public enum Fold {
-  SUM(VectorOperators.ADD, Double::sum, Long::sum),
+  SUM(Double::sum, Long::sum),
 
   /** The sum divided by the number of elements; integers are cut towards zero. */
-  MEAN(VectorOperators.ADD, Double::sum, Long::sum),
-  PROD(VectorOperators.MUL, (x, y) -> x * y, (x, y) -> x * y),
+  MEAN(Double::sum, Long::sum),
+  PROD((x, y) -> x * y, (x, y) -> x * y),
 
   /** NaN if any element is. */
-  MAX(VectorOperators.MAX, Math::max, Math::max),
+  MAX(Math::max, Math::max),
 
   /** NaN if any element is. */
-  MIN(VectorOperators.MIN, Math::min, Math::min),
+  MIN(Math::min, Math::min),
 
   /** Of bool elements only. */
-  ALL(VectorOperators.AND, null, (x, y) -> x & y),
+  ALL(null, (x, y) -> x & y),
 
   /** Of bool elements only. */
-  ANY(VectorOperators.OR, null, (x, y) -> x | y);
+  ANY(null, (x, y) -> x | y);
 
-  private final VectorOperators.Associative op;
   private final DoubleBinaryOperator real;
   private final LongBinaryOperator whole;
 
-  Fold(VectorOperators.Associative op, DoubleBinaryOperator real, LongBinaryOperator whole) {
-    this.op = op;
+  Fold(DoubleBinaryOperator real, LongBinaryOperator whole) {
     this.real = real;
     this.whole = whole;
   }
@@ -72,13 +69,6 @@ public enum Fold {
   /** Half the sum of the squares of all elements, of a floating type. */
   public static void halfSquares(Tensor x, Tensor y) {
     Reduce.halfSquares(x, y);
-  }
-
-  VectorOperators.Associative vectorOp(DType type) {
-    if (type == DType.UINT64 && this == MAX) {
-      return VectorOperators.UMAX;
-    }
-    return type == DType.UINT64 && this == MIN ? VectorOperators.UMIN : op;
   }
 
   /** What changes no element of this type when combined with it. */

@@ -4,15 +4,16 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.Specialized;
 import dev.millrace.tensor.math.elementwise.BinaryOp;
 import dev.millrace.tensor.math.elementwise.ElementCast;
 import dev.millrace.tensor.math.elementwise.Formula;
-import dev.millrace.tensor.math.elementwise.LaneType;
 import dev.millrace.tensor.math.elementwise.Recipe;
 import dev.millrace.tensor.math.elementwise.TensorFill;
 import dev.millrace.tensor.math.elementwise.Walk;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.ref.Reference;
@@ -41,6 +42,12 @@ final class Reduce {
     void columns(MemorySegment x, long at, long step, long rows, long n, MemorySegment y, long to);
   }
 
+  /**
+   * What a loop is made for; with {@code squares} it combines the squares of the elements. {@code
+   * unsigned} are numbers of 64 bits only: narrower ones are signed as long.
+   */
+  record Constants(LaneType type, Fold fold, boolean unsigned, Number identity, boolean squares) {}
+
   /** Elements of a row that are reduced without intermediate results. */
   private static final long ROW_BLOCK = 1024;
 
@@ -53,7 +60,7 @@ final class Reduce {
   private static final Recipe BY_COUNT = Recipe.map(1, Formula.X.over(Formula.parameter(0)));
   private static final Recipe HALF = Recipe.map(1, Formula.X.times(0.5));
 
-  private static final Map<ReduceLoop.Constants, Loop> LOOPS = new ConcurrentHashMap<>();
+  private static final Map<Constants, Loop> LOOPS = new ConcurrentHashMap<>();
 
   private Reduce() {}
 
@@ -119,9 +126,15 @@ final class Reduce {
   }
 
   private static Loop loop(Fold op, DType type, boolean squares) {
+    boolean unsigned = type == DType.UINT64;
     return LOOPS.computeIfAbsent(
-        new ReduceLoop.Constants(LaneType.of(type), op.vectorOp(type), op.identity(type), squares),
-        c -> Specialized.copy(MethodHandles.lookup(), Loop.class, ReduceLoop.class, c));
+        new Constants(LaneType.of(type), op, unsigned, op.identity(type), squares),
+        c ->
+            Specialized.copy(
+                MethodHandles.lookup(),
+                Loop.class,
+                VectorModule.isPresent() ? ReduceLoop.class : ScalarReduceLoop.class,
+                c));
   }
 
   /** Reduces one axis after the other, the last one first. */

@@ -1,7 +1,8 @@
 package dev.millrace.tensor.math.reduce;
 
 import dev.millrace.tensor.math.Specialized;
-import dev.millrace.tensor.math.elementwise.LaneType;
+import dev.millrace.tensor.math.lanes.LaneType;
+import dev.millrace.tensor.math.lanes.LaneVectors;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
@@ -21,19 +22,17 @@ import jdk.incubator.vector.VectorSpecies;
  * else, so the same input gives the same bits every time.
  */
 final class ReduceLoop implements Reduce.Loop {
-  /** What a copy is made for; with {@code squares} it combines the squares of the elements. */
-  record Constants(
-      LaneType type, VectorOperators.Associative op, Number identity, boolean squares) {}
-
-  private static final Constants C = Specialized.constants(MethodHandles.lookup(), Constants.class);
+  private static final Reduce.Constants C =
+      Specialized.constants(MethodHandles.lookup(), Reduce.Constants.class);
   private static final LaneType TYPE = C.type();
-  private static final VectorOperators.Associative OP = C.op();
+  private static final LaneVectors VECTORS = LaneVectors.of(TYPE);
+  private static final VectorOperators.Associative OP = operator(C.fold(), C.unsigned());
   private static final boolean SQUARES = C.squares();
 
   /** Whether it is an extreme of unsigned numbers, of 64 bits: narrower ones are signed as long. */
   private static final boolean UNSIGNED = OP == VectorOperators.UMAX || OP == VectorOperators.UMIN;
 
-  private static final VectorSpecies<Object> S = TYPE.anySpecies();
+  private static final VectorSpecies<Object> S = VECTORS.anySpecies();
   private static final double REAL_IDENTITY = C.identity().doubleValue();
   private static final long WHOLE_IDENTITY = C.identity().longValue();
   private static final int LANES = S.length();
@@ -43,6 +42,17 @@ final class ReduceLoop implements Reduce.Loop {
   private static final VectorShuffle<Object> BY_4 = VectorShuffle.iota(S, 4 % LANES, 1, true);
   private static final VectorShuffle<Object> BY_2 = VectorShuffle.iota(S, 2 % LANES, 1, true);
   private static final VectorShuffle<Object> BY_1 = VectorShuffle.iota(S, 1 % LANES, 1, true);
+
+  private static VectorOperators.Associative operator(Fold fold, boolean unsigned) {
+    return switch (fold) {
+      case SUM, MEAN -> VectorOperators.ADD;
+      case PROD -> VectorOperators.MUL;
+      case MAX -> unsigned ? VectorOperators.UMAX : VectorOperators.MAX;
+      case MIN -> unsigned ? VectorOperators.UMIN : VectorOperators.MIN;
+      case ALL -> VectorOperators.AND;
+      case ANY -> VectorOperators.OR;
+    };
+  }
 
   @Override
   public void rows(
@@ -118,7 +128,7 @@ final class ReduceLoop implements Reduce.Loop {
   /** Not a constant: a vector that starts as one is kept on the heap throughout the loop. */
   @SuppressWarnings("unchecked")
   private static Vector<Object> identity() {
-    return (Vector<Object>) TYPE.broadcast(REAL_IDENTITY, WHOLE_IDENTITY);
+    return (Vector<Object>) VECTORS.broadcast(REAL_IDENTITY, WHOLE_IDENTITY);
   }
 
   /** Calls b, which has just been loaded: its class is known, while a comes round the loop. */
@@ -133,7 +143,7 @@ final class ReduceLoop implements Reduce.Loop {
 
   @SuppressWarnings("unchecked")
   private static Vector<Object> load(MemorySegment x, long at, VectorMask<Object> mask) {
-    Vector<Object> v = (Vector<Object>) TYPE.load(x, at, mask);
+    Vector<Object> v = (Vector<Object>) VECTORS.load(x, at, mask);
     return identity().blend(SQUARES ? v.mul(v) : v, mask);
   }
 

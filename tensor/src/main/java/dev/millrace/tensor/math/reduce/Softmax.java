@@ -3,10 +3,11 @@ package dev.millrace.tensor.math.reduce;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.Specialized;
 import dev.millrace.tensor.math.elementwise.ElementCast;
-import dev.millrace.tensor.math.elementwise.LaneType;
+import dev.millrace.tensor.math.lanes.LaneType;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.ref.Reference;
@@ -54,12 +55,18 @@ public final class Softmax {
   /** Elements a loop is called with at most, so that a fresh one is compiled soon. */
   private static final long BLOCK = 2048;
 
-  private static final Loop FLOATS =
-      Specialized.copy(MethodHandles.lookup(), Loop.class, SoftmaxLoop.class, LaneType.FLOAT);
-  private static final Loop DOUBLES =
-      Specialized.copy(MethodHandles.lookup(), Loop.class, SoftmaxLoop.class, LaneType.DOUBLE);
+  private static final Loop FLOATS = loop(LaneType.FLOAT);
+  private static final Loop DOUBLES = loop(LaneType.DOUBLE);
 
   private Softmax() {}
+
+  private static Loop loop(LaneType type) {
+    return Specialized.copy(
+        MethodHandles.lookup(),
+        Loop.class,
+        VectorModule.isPresent() ? SoftmaxLoop.class : ScalarSoftmaxLoop.class,
+        type);
+  }
 
   /** {@code out[r, c] = exp(x[r, c]) / sum over c of exp(x[r, c])}. */
   public static void softmax(Tensor x, Tensor out, long rows, long cols) {
@@ -87,7 +94,7 @@ public final class Softmax {
    */
   public static void sparseCrossEntropy(
       Tensor x, Tensor labels, Tensor loss, Tensor backprop, long rows, long cols) {
-    if (ShortRows.suit(x.dtype(), cols)) {
+    if (VectorModule.isPresent() && ShortRows.suit(x.dtype(), cols)) {
       Parallel.run(
           rows,
           GRAIN / Math.max(1, cols),

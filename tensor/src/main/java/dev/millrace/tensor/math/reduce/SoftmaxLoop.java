@@ -1,7 +1,8 @@
 package dev.millrace.tensor.math.reduce;
 
 import dev.millrace.tensor.math.Specialized;
-import dev.millrace.tensor.math.elementwise.LaneType;
+import dev.millrace.tensor.math.lanes.LaneType;
+import dev.millrace.tensor.math.lanes.LaneVectors;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
@@ -27,7 +28,8 @@ import jdk.incubator.vector.VectorSpecies;
 final class SoftmaxLoop implements Softmax.Loop {
   private static final LaneType TYPE =
       Specialized.constants(MethodHandles.lookup(), LaneType.class);
-  private static final VectorSpecies<Object> S = TYPE.anySpecies();
+  private static final LaneVectors VECTORS = LaneVectors.of(TYPE);
+  private static final VectorSpecies<Object> S = VECTORS.anySpecies();
   private static final int LANES = S.length();
   private static final long STEP = S.vectorByteSize();
   private static final ByteOrder LE = ByteOrder.LITTLE_ENDIAN;
@@ -255,12 +257,12 @@ final class SoftmaxLoop implements Softmax.Loop {
 
   @SuppressWarnings("unchecked")
   private static Vector<Object> all(double v) {
-    return (Vector<Object>) TYPE.broadcast(v, 0);
+    return (Vector<Object>) VECTORS.broadcast(v, 0);
   }
 
   @SuppressWarnings("unchecked")
   private static Vector<Object> load(MemorySegment x, long at, VectorMask<Object> mask) {
-    return (Vector<Object>) TYPE.load(x, at, mask);
+    return (Vector<Object>) VECTORS.load(x, at, mask);
   }
 
   private static double first(Vector<Object> v) {

@@ -1,7 +1,6 @@
 package dev.millrace.tensor.math.update;
 
 import static dev.millrace.tensor.math.update.Lanes.load;
-import static dev.millrace.tensor.math.update.Lanes.raise;
 import static dev.millrace.tensor.math.update.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
@@ -26,20 +25,7 @@ public final class AdaMaxRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment m = s[1];
-    MemorySegment v = s[2];
-    float lr = (float) rate;
-    float b1 = (float) beta1;
-    float b2 = (float) beta2;
-    float eps = (float) epsilon;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector m1 = load(m, at + i);
-      m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
-      FloatVector v1 = store(raise(load(v, at + i).mul(b2), grad.abs()), v, at + i);
-      store(load(var, at + i).sub(m1.div(v1.add(eps)).mul(lr)), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -51,6 +37,26 @@ public final class AdaMaxRule extends UpdateRule {
       m[i] += (g[i] - m[i]) * (1 - beta1);
       v[i] = raise(beta2 * v[i], Math.abs(g[i]));
       var[i] -= rate * m[i] / (v[i] + epsilon);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment m = s[1];
+      MemorySegment v = s[2];
+      float lr = (float) rate;
+      float b1 = (float) beta1;
+      float b2 = (float) beta2;
+      float eps = (float) epsilon;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector m1 = load(m, at + i);
+        m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
+        FloatVector v1 = store(Lanes.raise(load(v, at + i).mul(b2), grad.abs()), v, at + i);
+        store(load(var, at + i).sub(m1.div(v1.add(eps)).mul(lr)), var, at + i);
+      }
     }
   }
 }

@@ -23,21 +23,7 @@ public final class AdadeltaRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment accum = s[1];
-    MemorySegment updates = s[2];
-    float lr = (float) rate;
-    float decay = (float) rho;
-    float eps = (float) epsilon;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector a = load(accum, at + i).mul(decay).add(grad.mul(grad).mul(1 - decay));
-      store(a, accum, at + i);
-      FloatVector u = load(updates, at + i);
-      FloatVector step = u.add(eps).sqrt().div(a.add(eps).sqrt()).mul(grad);
-      store(load(var, at + i).sub(step.mul(lr)), var, at + i);
-      store(u.mul(decay).add(step.mul(step).mul(1 - decay)), updates, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -50,6 +36,27 @@ public final class AdadeltaRule extends UpdateRule {
       double step = Math.sqrt(updates[i] + epsilon) / Math.sqrt(accum[i] + epsilon) * g[i];
       var[i] -= rate * step;
       updates[i] = updates[i] * rho + step * step * (1 - rho);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment accum = s[1];
+      MemorySegment updates = s[2];
+      float lr = (float) rate;
+      float decay = (float) rho;
+      float eps = (float) epsilon;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector a = load(accum, at + i).mul(decay).add(grad.mul(grad).mul(1 - decay));
+        store(a, accum, at + i);
+        FloatVector u = load(updates, at + i);
+        FloatVector step = u.add(eps).sqrt().div(a.add(eps).sqrt()).mul(grad);
+        store(load(var, at + i).sub(step.mul(lr)), var, at + i);
+        store(u.mul(decay).add(step.mul(step).mul(1 - decay)), updates, at + i);
+      }
     }
   }
 }

@@ -25,18 +25,7 @@ public final class AdagradDaRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment sum = s[1];
-    MemorySegment squares = s[2];
-    float lr = (float) rate;
-    float by = (float) (l1 * step);
-    float below = (float) (l2 * step * rate);
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector a = store(load(sum, at + i).add(grad), sum, at + i);
-      FloatVector q = store(load(squares, at + i).add(grad.mul(grad)), squares, at + i);
-      store(Lanes.shrink(a, by).mul(-lr).div(q.sqrt().add(below)), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -47,7 +36,25 @@ public final class AdagradDaRule extends UpdateRule {
     for (int i = 0; i < n; i++) {
       sum[i] += g[i];
       squares[i] += g[i] * g[i];
-      var[i] = -rate * Lanes.shrink(sum[i], l1 * step) / (l2 * step * rate + Math.sqrt(squares[i]));
+      var[i] = -rate * shrink(sum[i], l1 * step) / (l2 * step * rate + Math.sqrt(squares[i]));
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment sum = s[1];
+      MemorySegment squares = s[2];
+      float lr = (float) rate;
+      float by = (float) (l1 * step);
+      float below = (float) (l2 * step * rate);
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector a = store(load(sum, at + i).add(grad), sum, at + i);
+        FloatVector q = store(load(squares, at + i).add(grad.mul(grad)), squares, at + i);
+        store(Lanes.shrink(a, by).mul(-lr).div(q.sqrt().add(below)), var, at + i);
+      }
     }
   }
 }

@@ -23,20 +23,7 @@ public final class AdagradRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment accum = s[1];
-    float lr = (float) rate;
-    float eps = (float) epsilon;
-    if (updateSlots) {
-      for (long i = 0; i < bytes; i += Lanes.BYTES) {
-        FloatVector grad = load(g, gAt + i);
-        store(load(accum, at + i).add(grad.mul(grad)), accum, at + i);
-      }
-    }
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector below = load(accum, at + i).sqrt().add(eps);
-      store(load(var, at + i).sub(load(g, gAt + i).mul(lr).div(below)), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -48,6 +35,26 @@ public final class AdagradRule extends UpdateRule {
         accum[i] += g[i] * g[i];
       }
       var[i] -= rate * g[i] / (Math.sqrt(accum[i]) + epsilon);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment accum = s[1];
+      float lr = (float) rate;
+      float eps = (float) epsilon;
+      if (updateSlots) {
+        for (long i = 0; i < bytes; i += Lanes.BYTES) {
+          FloatVector grad = load(g, gAt + i);
+          store(load(accum, at + i).add(grad.mul(grad)), accum, at + i);
+        }
+      }
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector below = load(accum, at + i).sqrt().add(eps);
+        store(load(var, at + i).sub(load(g, gAt + i).mul(lr).div(below)), var, at + i);
+      }
     }
   }
 }

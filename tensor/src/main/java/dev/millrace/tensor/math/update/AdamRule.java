@@ -28,24 +28,7 @@ public final class AdamRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment m = s[1];
-    MemorySegment v = s[2];
-    float lr = (float) rate;
-    float b1 = (float) beta1;
-    float b2 = (float) beta2;
-    float eps = (float) epsilon;
-    float ofMoment = nesterov ? b1 : 1;
-    float ofGrad = nesterov ? 1 - b1 : 0;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector m1 = load(m, at + i);
-      m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
-      FloatVector v1 = load(v, at + i);
-      v1 = store(grad.mul(grad).sub(v1).mul(1 - b2).add(v1), v, at + i);
-      FloatVector top = m1.mul(ofMoment).add(grad.mul(ofGrad));
-      store(load(var, at + i).sub(top.mul(lr).div(v1.sqrt().add(eps))), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -58,6 +41,30 @@ public final class AdamRule extends UpdateRule {
       v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
       double top = nesterov ? m[i] * beta1 + g[i] * (1 - beta1) : m[i];
       var[i] -= rate * top / (Math.sqrt(v[i]) + epsilon);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment m = s[1];
+      MemorySegment v = s[2];
+      float lr = (float) rate;
+      float b1 = (float) beta1;
+      float b2 = (float) beta2;
+      float eps = (float) epsilon;
+      float ofMoment = nesterov ? b1 : 1;
+      float ofGrad = nesterov ? 1 - b1 : 0;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector m1 = load(m, at + i);
+        m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
+        FloatVector v1 = load(v, at + i);
+        v1 = store(grad.mul(grad).sub(v1).mul(1 - b2).add(v1), v, at + i);
+        FloatVector top = m1.mul(ofMoment).add(grad.mul(ofGrad));
+        store(load(var, at + i).sub(top.mul(lr).div(v1.sqrt().add(eps))), var, at + i);
+      }
     }
   }
 }

@@ -1,7 +1,6 @@
 package dev.millrace.tensor.math.update;
 
 import static dev.millrace.tensor.math.update.Lanes.load;
-import static dev.millrace.tensor.math.update.Lanes.raise;
 import static dev.millrace.tensor.math.update.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
@@ -25,23 +24,7 @@ public final class AmsgradRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment m = s[1];
-    MemorySegment v = s[2];
-    MemorySegment vhat = s[3];
-    float lr = (float) rate;
-    float b1 = (float) beta1;
-    float b2 = (float) beta2;
-    float eps = (float) epsilon;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector m1 = load(m, at + i);
-      m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
-      FloatVector v1 = load(v, at + i);
-      v1 = store(grad.mul(grad).sub(v1).mul(1 - b2).add(v1), v, at + i);
-      FloatVector top = store(raise(load(vhat, at + i), v1), vhat, at + i);
-      store(load(var, at + i).sub(m1.mul(lr).div(top.sqrt().add(eps))), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -55,6 +38,29 @@ public final class AmsgradRule extends UpdateRule {
       v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
       vhat[i] = raise(vhat[i], v[i]);
       var[i] -= rate * m[i] / (Math.sqrt(vhat[i]) + epsilon);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment m = s[1];
+      MemorySegment v = s[2];
+      MemorySegment vhat = s[3];
+      float lr = (float) rate;
+      float b1 = (float) beta1;
+      float b2 = (float) beta2;
+      float eps = (float) epsilon;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector m1 = load(m, at + i);
+        m1 = store(grad.sub(m1).mul(1 - b1).add(m1), m, at + i);
+        FloatVector v1 = load(v, at + i);
+        v1 = store(grad.mul(grad).sub(v1).mul(1 - b2).add(v1), v, at + i);
+        FloatVector top = store(Lanes.raise(load(vhat, at + i), v1), vhat, at + i);
+        store(load(var, at + i).sub(m1.mul(lr).div(top.sqrt().add(eps))), var, at + i);
+      }
     }
   }
 }

@@ -25,24 +25,7 @@ public final class CenteredRmsPropRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment mg = s[1];
-    MemorySegment ms = s[2];
-    MemorySegment mom = s[3];
-    float lr = (float) rate;
-    float decay = (float) rho;
-    float mu = (float) momentum;
-    float eps = (float) epsilon;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector s1 = load(ms, at + i);
-      s1 = store(grad.mul(grad).sub(s1).mul(1 - decay).add(s1), ms, at + i);
-      FloatVector g1 = load(mg, at + i);
-      g1 = store(grad.sub(g1).mul(1 - decay).add(g1), mg, at + i);
-      FloatVector step = grad.mul(lr).div(s1.sub(g1.mul(g1)).add(eps).sqrt());
-      step = store(load(mom, at + i).mul(mu).add(step), mom, at + i);
-      store(load(var, at + i).sub(step), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -57,6 +40,30 @@ public final class CenteredRmsPropRule extends UpdateRule {
       double variance = ms[i] - mg[i] * mg[i];
       mom[i] = mom[i] * momentum + rate * g[i] / Math.sqrt(variance + epsilon);
       var[i] -= mom[i];
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment mg = s[1];
+      MemorySegment ms = s[2];
+      MemorySegment mom = s[3];
+      float lr = (float) rate;
+      float decay = (float) rho;
+      float mu = (float) momentum;
+      float eps = (float) epsilon;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector s1 = load(ms, at + i);
+        s1 = store(grad.mul(grad).sub(s1).mul(1 - decay).add(s1), ms, at + i);
+        FloatVector g1 = load(mg, at + i);
+        g1 = store(grad.sub(g1).mul(1 - decay).add(g1), mg, at + i);
+        FloatVector step = grad.mul(lr).div(s1.sub(g1.mul(g1)).add(eps).sqrt());
+        step = store(load(mom, at + i).mul(mu).add(step), mom, at + i);
+        store(load(var, at + i).sub(step), var, at + i);
+      }
     }
   }
 }

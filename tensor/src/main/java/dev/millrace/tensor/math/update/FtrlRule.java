@@ -32,26 +32,7 @@ public final class FtrlRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment accum = s[1];
-    MemorySegment linear = s[2];
-    float inverse = linearTimesRate ? 1 : (float) (1 / rate);
-    float scale = linearTimesRate ? (float) rate : 1;
-    float by = (float) l1 * scale;
-    float below2 = (float) (2 * l2) * scale;
-    float shrink2 = (float) (2 * shrinkage);
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector w = load(var, at + i);
-      FloatVector n0 = load(accum, at + i);
-      FloatVector n1 = store(grad.mul(grad).add(n0), accum, at + i);
-      FloatVector p1 = n1.sqrt();
-      FloatVector pull = p1.sub(n0.sqrt()).mul(inverse).mul(w);
-      FloatVector push = w.mul(shrink2).add(grad).mul(scale);
-      FloatVector l = store(load(linear, at + i).add(push).sub(pull), linear, at + i);
-      FloatVector below = p1.mul(inverse).add(below2);
-      store(l.broadcast(0f).sub(Lanes.shrink(l, by)).div(below), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -66,7 +47,7 @@ public final class FtrlRule extends UpdateRule {
       double inverse = linearTimesRate ? 1 : 1 / rate;
       double scale = linearTimesRate ? rate : 1;
       linear[i] += scale * (g[i] + 2 * shrinkage * var[i]) - (after - before) * inverse * var[i];
-      var[i] = 0 - Lanes.shrink(linear[i], l1 * scale) / (after * inverse + 2 * l2 * scale);
+      var[i] = 0 - shrink(linear[i], l1 * scale) / (after * inverse + 2 * l2 * scale);
     }
   }
 
@@ -74,5 +55,31 @@ public final class FtrlRule extends UpdateRule {
   @Override
   boolean hasVectorLoop() {
     return power == -0.5;
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment accum = s[1];
+      MemorySegment linear = s[2];
+      float inverse = linearTimesRate ? 1 : (float) (1 / rate);
+      float scale = linearTimesRate ? (float) rate : 1;
+      float by = (float) l1 * scale;
+      float below2 = (float) (2 * l2) * scale;
+      float shrink2 = (float) (2 * shrinkage);
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector w = load(var, at + i);
+        FloatVector n0 = load(accum, at + i);
+        FloatVector n1 = store(grad.mul(grad).add(n0), accum, at + i);
+        FloatVector p1 = n1.sqrt();
+        FloatVector pull = p1.sub(n0.sqrt()).mul(inverse).mul(w);
+        FloatVector push = w.mul(shrink2).add(grad).mul(scale);
+        FloatVector l = store(load(linear, at + i).add(push).sub(pull), linear, at + i);
+        FloatVector below = p1.mul(inverse).add(below2);
+        store(l.broadcast(0f).sub(Lanes.shrink(l, by)).div(below), var, at + i);
+      }
+    }
   }
 }

@@ -16,12 +16,7 @@ public final class GradientDescentRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    float lr = (float) rate;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      store(load(var, at + i).sub(grad.mul(lr)), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -29,6 +24,18 @@ public final class GradientDescentRule extends UpdateRule {
     double[] var = s[0];
     for (int i = 0; i < n; i++) {
       var[i] -= rate * g[i];
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      float lr = (float) rate;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        store(load(var, at + i).sub(grad.mul(lr)), var, at + i);
+      }
     }
   }
 }

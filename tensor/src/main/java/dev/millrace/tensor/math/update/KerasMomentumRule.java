@@ -24,16 +24,7 @@ public final class KerasMomentumRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment accum = s[1];
-    float lr = (float) rate;
-    float mu = (float) momentum;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector a = store(load(accum, at + i).mul(mu).sub(grad.mul(lr)), accum, at + i);
-      FloatVector step = nesterov ? a.mul(mu).sub(grad.mul(lr)) : a;
-      store(load(var, at + i).add(step), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -43,6 +34,22 @@ public final class KerasMomentumRule extends UpdateRule {
     for (int i = 0; i < n; i++) {
       accum[i] = accum[i] * momentum - rate * g[i];
       var[i] += nesterov ? momentum * accum[i] - rate * g[i] : accum[i];
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment accum = s[1];
+      float lr = (float) rate;
+      float mu = (float) momentum;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector a = store(load(accum, at + i).mul(mu).sub(grad.mul(lr)), accum, at + i);
+        FloatVector step = nesterov ? a.mul(mu).sub(grad.mul(lr)) : a;
+        store(load(var, at + i).add(step), var, at + i);
+      }
     }
   }
 }

@@ -39,10 +39,6 @@ final class Lanes {
     return x.blend(y, y.compare(VectorOperators.GT, x));
   }
 
-  static double raise(double x, double y) {
-    return y > x ? y : x;
-  }
-
   /** {@code x} moved towards zero by {@code by}, and zero if it is no farther away than that. */
   static FloatVector shrink(FloatVector x, FloatVector by) {
     return x.sub(by).max(0f).add(x.add(by).min(0f));
@@ -50,9 +46,5 @@ final class Lanes {
 
   static FloatVector shrink(FloatVector x, float by) {
     return x.sub(by).max(0f).add(x.add(by).min(0f));
-  }
-
-  static double shrink(double x, double by) {
-    return Math.max(x - by, 0) + Math.min(x + by, 0);
   }
 }

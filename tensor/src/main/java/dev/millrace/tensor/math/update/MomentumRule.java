@@ -23,18 +23,7 @@ public final class MomentumRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment accum = s[1];
-    float lr = (float) rate;
-    float mu = (float) momentum;
-    float ofAccum = nesterov ? lr * mu : lr;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector a = store(load(accum, at + i).mul(mu).add(grad), accum, at + i);
-      FloatVector step = a.mul(ofAccum);
-      step = nesterov ? step.add(grad.mul(lr)) : step;
-      store(load(var, at + i).sub(step), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -44,6 +33,24 @@ public final class MomentumRule extends UpdateRule {
     for (int i = 0; i < n; i++) {
       accum[i] = accum[i] * momentum + g[i];
       var[i] -= rate * (nesterov ? g[i] + momentum * accum[i] : accum[i]);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment accum = s[1];
+      float lr = (float) rate;
+      float mu = (float) momentum;
+      float ofAccum = nesterov ? lr * mu : lr;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector a = store(load(accum, at + i).mul(mu).add(grad), accum, at + i);
+        FloatVector step = a.mul(ofAccum);
+        step = nesterov ? step.add(grad.mul(lr)) : step;
+        store(load(var, at + i).sub(step), var, at + i);
+      }
     }
   }
 }

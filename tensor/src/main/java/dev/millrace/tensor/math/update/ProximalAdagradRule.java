@@ -23,18 +23,7 @@ public final class ProximalAdagradRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment accum = s[1];
-    float lr = (float) rate;
-    float by = (float) l1;
-    float below = (float) l2;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector a = store(load(accum, at + i).add(grad.mul(grad)), accum, at + i);
-      FloatVector r = a.broadcast(lr).div(a.sqrt());
-      FloatVector p = load(var, at + i).sub(grad.mul(r));
-      store(Lanes.shrink(p, r.mul(by)).div(r.mul(below).add(1f)), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -44,7 +33,25 @@ public final class ProximalAdagradRule extends UpdateRule {
     for (int i = 0; i < n; i++) {
       accum[i] += g[i] * g[i];
       double r = rate / Math.sqrt(accum[i]);
-      var[i] = Lanes.shrink(var[i] - r * g[i], r * l1) / (1 + r * l2);
+      var[i] = shrink(var[i] - r * g[i], r * l1) / (1 + r * l2);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment accum = s[1];
+      float lr = (float) rate;
+      float by = (float) l1;
+      float below = (float) l2;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector a = store(load(accum, at + i).add(grad.mul(grad)), accum, at + i);
+        FloatVector r = a.broadcast(lr).div(a.sqrt());
+        FloatVector p = load(var, at + i).sub(grad.mul(r));
+        store(Lanes.shrink(p, r.mul(by)).div(r.mul(below).add(1f)), var, at + i);
+      }
     }
   }
 }

@@ -23,22 +23,29 @@ public final class ProximalGradientDescentRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    float lr = (float) rate;
-    float by = (float) (rate * l1);
-    float below = (float) (1 + rate * l2);
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector p = load(var, at + i).sub(grad.mul(lr));
-      store(Lanes.shrink(p, by).div(below), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
   void plain(double[][] s, double[] g, int n) {
     double[] var = s[0];
     for (int i = 0; i < n; i++) {
-      var[i] = Lanes.shrink(var[i] - rate * g[i], rate * l1) / (1 + rate * l2);
+      var[i] = shrink(var[i] - rate * g[i], rate * l1) / (1 + rate * l2);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      float lr = (float) rate;
+      float by = (float) (rate * l1);
+      float below = (float) (1 + rate * l2);
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector p = load(var, at + i).sub(grad.mul(lr));
+        store(Lanes.shrink(p, by).div(below), var, at + i);
+      }
     }
   }
 }

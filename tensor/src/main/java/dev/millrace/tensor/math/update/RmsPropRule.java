@@ -25,21 +25,7 @@ public final class RmsPropRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment ms = s[1];
-    MemorySegment mom = s[2];
-    float lr = (float) rate;
-    float decay = (float) rho;
-    float mu = (float) momentum;
-    float eps = (float) epsilon;
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector s1 = load(ms, at + i);
-      s1 = store(grad.mul(grad).sub(s1).mul(1 - decay).add(s1), ms, at + i);
-      FloatVector step = grad.mul(lr).div(s1.add(eps).sqrt());
-      step = store(load(mom, at + i).mul(mu).add(step), mom, at + i);
-      store(load(var, at + i).sub(step), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -51,6 +37,27 @@ public final class RmsPropRule extends UpdateRule {
       ms[i] += (g[i] * g[i] - ms[i]) * (1 - rho);
       mom[i] = mom[i] * momentum + rate * g[i] / Math.sqrt(ms[i] + epsilon);
       var[i] -= mom[i];
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment ms = s[1];
+      MemorySegment mom = s[2];
+      float lr = (float) rate;
+      float decay = (float) rho;
+      float mu = (float) momentum;
+      float eps = (float) epsilon;
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector s1 = load(ms, at + i);
+        s1 = store(grad.mul(grad).sub(s1).mul(1 - decay).add(s1), ms, at + i);
+        FloatVector step = grad.mul(lr).div(s1.add(eps).sqrt());
+        step = store(load(mom, at + i).mul(mu).add(step), mom, at + i);
+        store(load(var, at + i).sub(step), var, at + i);
+      }
     }
   }
 }

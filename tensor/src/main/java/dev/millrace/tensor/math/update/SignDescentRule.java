@@ -30,24 +30,7 @@ public final class SignDescentRule extends UpdateRule {
 
   @Override
   void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
-    MemorySegment var = s[0];
-    MemorySegment m = s[1];
-    float b = (float) beta;
-    float same = (float) (rate * agreeing);
-    float zero = (float) (rate * neutral);
-    float other = (float) (rate * opposed);
-    for (long i = 0; i < bytes; i += Lanes.BYTES) {
-      FloatVector grad = load(g, gAt + i);
-      FloatVector m1 = load(m, at + i).mul(b).add(grad.mul(1 - b));
-      store(m1, m, at + i);
-      FloatVector rate1 =
-          m1.broadcast(same)
-              .blend(zero, m1.eq(0f).or(grad.eq(0f)))
-              .blend(other, m1.lt(0f).xor(grad.lt(0f)).andNot(m1.eq(0f).or(grad.eq(0f))))
-              // A moment that is no number has no sign.
-              .blend(m1, m1.test(VectorOperators.IS_NAN));
-      store(load(var, at + i).sub(grad.mul(rate1)), var, at + i);
-    }
+    new Vectors().floats(s, at, g, gAt, bytes);
   }
 
   @Override
@@ -59,6 +42,30 @@ public final class SignDescentRule extends UpdateRule {
       double agreement = Math.signum(m[i]) * Math.signum(g[i]);
       double factor = agreement > 0 ? agreeing : agreement < 0 ? opposed : neutral;
       var[i] -= rate * g[i] * (Double.isNaN(agreement) ? agreement : factor);
+    }
+  }
+
+  /** The loop over vectors: apart, as it can be linked only where there is the Vector API. */
+  private final class Vectors {
+    void floats(MemorySegment[] s, long at, MemorySegment g, long gAt, long bytes) {
+      MemorySegment var = s[0];
+      MemorySegment m = s[1];
+      float b = (float) beta;
+      float same = (float) (rate * agreeing);
+      float zero = (float) (rate * neutral);
+      float other = (float) (rate * opposed);
+      for (long i = 0; i < bytes; i += Lanes.BYTES) {
+        FloatVector grad = load(g, gAt + i);
+        FloatVector m1 = load(m, at + i).mul(b).add(grad.mul(1 - b));
+        store(m1, m, at + i);
+        FloatVector rate1 =
+            m1.broadcast(same)
+                .blend(zero, m1.eq(0f).or(grad.eq(0f)))
+                .blend(other, m1.lt(0f).xor(grad.lt(0f)).andNot(m1.eq(0f).or(grad.eq(0f))))
+                // A moment that is no number has no sign.
+                .blend(m1, m1.test(VectorOperators.IS_NAN));
+        store(load(var, at + i).sub(grad.mul(rate1)), var, at + i);
+      }
     }
   }
 }

@@ -2,6 +2,7 @@ package dev.millrace.tensor.math.update;
 
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.VectorModule;
 import dev.millrace.tensor.math.Parallel;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -75,6 +76,7 @@ public abstract class UpdateRule {
     private final MemorySegment gradient;
     private double[][] s;
     private double[] g;
+    private SingleBlock singles;
 
     Range(Tensor[] state, Tensor grad) {
       this.state = state;
@@ -88,7 +90,7 @@ public abstract class UpdateRule {
 
     /** {@code n} elements, of the state from element {@code at}, of the gradient from another. */
     void apply(long at, long gradAt, long n) {
-      boolean vector = grad.dtype() == DType.FLOAT && hasVectorLoop();
+      boolean vector = VectorModule.isPresent() && grad.dtype() == DType.FLOAT && hasVectorLoop();
       long vectors = vector ? n - n % Lanes.COUNT : 0;
       for (long done = 0; done < vectors; done += VECTOR_BLOCK) {
         long bytes = Math.min(VECTOR_BLOCK, vectors - done) * 4;
@@ -104,15 +106,41 @@ public abstract class UpdateRule {
         s = new double[state.length][n];
         g = new double[n];
       }
-      for (int i = 0; i < s.length; i++) {
-        load(state[i], at, s[i], n);
+      boolean floats = grad.dtype() == DType.FLOAT;
+      if (floats && singles == null) {
+        singles = new SingleBlock(BLOCK);
       }
-      load(grad, gradAt, g, n);
+      for (int i = 0; i < s.length; i++) {
+        if (floats) {
+          singles.load(memory[i], at, s[i], n);
+        } else {
+          load(state[i], at, s[i], n);
+        }
+      }
+      if (floats) {
+        singles.load(gradient, gradAt, g, n);
+      } else {
+        load(grad, gradAt, g, n);
+      }
       plain(s, g, n);
       for (int i = 0; i < s.length; i++) {
-        store(state[i], at, s[i], n);
+        if (floats) {
+          singles.store(memory[i], at, s[i], n);
+        } else {
+          store(state[i], at, s[i], n);
+        }
       }
     }
+  }
+
+  /** {@code y} where it is above {@code x}, else {@code x}; NaN is above nothing. */
+  static double raise(double x, double y) {
+    return y > x ? y : x;
+  }
+
+  /** {@code x} moved towards zero by {@code by}, and zero if it is no farther away than that. */
+  static double shrink(double x, double by) {
+    return Math.max(x - by, 0) + Math.min(x + by, 0);
   }
 
   private static void load(Tensor t, long at, double[] to, int n) {

@@ -14,9 +14,11 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@EnabledIf("dev.millrace.tensor.VectorModule#isPresent")
 class ConvLayerTest {
   private static final Window THREE = Window.same(28, 3, 1, 1);
   private static final Window TWO = Window.valid(2, 2, 1);

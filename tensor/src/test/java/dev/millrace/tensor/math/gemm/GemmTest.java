@@ -15,6 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Random;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -36,6 +37,7 @@ class GemmTest {
     }
   }
 
+  @EnabledIf("dev.millrace.tensor.VectorModule#isPresent")
   @ParameterizedTest
   @EnumSource(names = {"FLOAT", "DOUBLE"})
   void vectorProductsEqualTheReference(DType type) {
@@ -44,6 +46,16 @@ class GemmTest {
       Gemm g = randomGemm(type, random);
       check(g, random, GemmTest::withVectors);
     }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"FLOAT", "DOUBLE"})
+  void plainProductsEqualTheReference(DType type) {
+    SplittableRandom random = new SplittableRandom(6);
+    for (int i = 0; i < 40; i++) {
+      check(randomGemm(type, random), random, GemmTest::withoutVectors);
+    }
+    check(Gemm.of(type, true, true, 5, 700, 130), random, GemmTest::withoutVectors);
   }
 
   @Test
@@ -85,6 +97,7 @@ class GemmTest {
     }
   }
 
+  @EnabledIf("dev.millrace.tensor.VectorModule#isPresent")
   @Test
   void vectorProductsOfWholePanelsEqualTheReference() {
     SplittableRandom random = new SplittableRandom(11);
@@ -96,6 +109,7 @@ class GemmTest {
     }
   }
 
+  @EnabledIf("dev.millrace.tensor.VectorModule#isPresent")
   @Test
   void vectorProductsPassOnWhatIsNotANumber() {
     for (int n : new int[] {1, 10, 40}) {
@@ -116,11 +130,17 @@ class GemmTest {
     }
   }
 
+  private static void withoutVectors(
+      Gemm g, MemorySegment a, MemorySegment b, MemorySegment c, boolean add) {
+    PlainGemm.multiply(g, a, b, c, add, 0, g.m(), 0, g.n());
+  }
+
   private static void withVectors(
       Gemm g, MemorySegment a, MemorySegment b, MemorySegment c, boolean add) {
     VectorGemm.multiply(g, a, b, c, add, 0, g.m(), 0, g.n());
   }
 
+  @EnabledIf("dev.millrace.tensor.VectorModule#isPresent")
   @Test
   void partsOfTheResultLeaveTheRestAlone() {
     Random random = new Random(3);

@@ -11,9 +11,11 @@ import dev.millrace.tensor.math.Matrices;
 import dev.millrace.tensor.math.ReferenceGemm;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@EnabledIf("dev.millrace.tensor.VectorModule#isPresent")
 class SparseAwareGemmTest {
   private static final boolean[] BOTH = {false, true};
 

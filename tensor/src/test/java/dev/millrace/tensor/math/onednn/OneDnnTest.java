@@ -3,7 +3,10 @@ package dev.millrace.tensor.math.onednn;
 import static java.util.stream.Collectors.joining;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.millrace.base.config.ComputeSettings;
+import dev.millrace.base.config.Config;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Matrices;
@@ -26,6 +29,7 @@ import org.junit.jupiter.api.condition.OS;
 class OneDnnTest {
   @Test
   void isLoadedWhereTheArtifactIs() {
+    assumeTrue(Config.ofProcess().get(ComputeSettings.NATIVE));
     assertTrue(OneDnn.isAvailable(), OneDnn.describe());
     assertTrue(OneDnn.describe().startsWith("oneDNN 3."), OneDnn.describe());
   }
