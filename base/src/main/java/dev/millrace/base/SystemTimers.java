@@ -61,6 +61,7 @@ final class SystemTimers implements Timers {
   }
 
   @Override
+  @SuppressWarnings("WaitNotInLoop") // The caller loops: it knows what it waits for.
   public void await(Condition condition, long nanos) throws InterruptedException {
     condition.awaitNanos(nanos);
   }

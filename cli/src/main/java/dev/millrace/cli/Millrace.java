@@ -153,9 +153,8 @@ public final class Millrace implements Runnable {
     return commandLine(top)
         .setOut(out)
         .setErr(err)
-        .setParameterExceptionHandler((e, unused) -> ErrorPrinter.wrongUse(e, top.verbose))
-        .setExecutionExceptionHandler(
-            (e, line, unused) -> ErrorPrinter.failed(e, line, top.verbose))
+        .setParameterExceptionHandler((e, _) -> ErrorPrinter.wrongUse(e, top.verbose))
+        .setExecutionExceptionHandler((e, line, _) -> ErrorPrinter.failed(e, line, top.verbose))
         .setExecutionStrategy(parsed -> execute(config, parsed))
         .execute(asFlag(args));
   }

@@ -307,7 +307,7 @@ class MillraceTest {
 
   @Test
   void aPortInUseIsNamed() throws IOException {
-    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
       String address = "127.0.0.1:" + taken.getLocalPort();
       server("--ps_hosts", address, "--job_name", "ps", "--task_index", "0")
           .wasRefusedFor("ps/0", address, "already in use");

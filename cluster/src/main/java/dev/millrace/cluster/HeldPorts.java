@@ -28,7 +28,7 @@ public final class HeldPorts implements AutoCloseable {
         Socket s = new Socket();
         held.sockets.add(s);
         s.setReuseAddress(true);
-        s.bind(new InetSocketAddress(InetAddress.getByName("127.0.0.1"), 0));
+        s.bind(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0));
       }
       return held;
     } catch (IOException e) {

@@ -322,7 +322,7 @@ class CollectiveOpsTest {
   }
 
   /** One worker's step of a graph of its own, through a session of its own. */
-  private Callable<float[]> alone(int task, Session session, Output y) {
+  private Callable<float[]> alone(Session session, Output y) {
     return () -> {
       try (Tensor r = session.fetch(y)) {
         return r.toFloats();
@@ -355,7 +355,7 @@ class CollectiveOpsTest {
       Graph g = StandardOps.newGraph();
       Output y = sumOf(g, t, timeout, own[t]);
       Session session = new ClusterSession(g, servers.get(t).target(), only(t));
-      Callable<float[]> step = alone(t, session, y);
+      Callable<float[]> step = alone(session, y);
       steps.add(
           threads.submit(
               () -> {

@@ -26,6 +26,8 @@ public final class RecordingStore implements VariableStore {
   }
 
   /**
+   * What the store was told.
+   *
    * @param what the name of what was changed, else empty
    */
   public record Event(Kind kind, long stepId, String what) {}

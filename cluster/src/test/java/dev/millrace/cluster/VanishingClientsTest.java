@@ -90,7 +90,7 @@ class VanishingClientsTest {
     }
   }
 
-  private static long sessions(Server ps, Server worker) {
+  private static int sessions(Server ps, Server worker) {
     return ps.worker().sessionCount()
         + worker.worker().sessionCount()
         + ps.master().sessionCount()

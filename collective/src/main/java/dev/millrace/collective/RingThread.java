@@ -137,7 +137,7 @@ final class RingThread {
     Operation o = operations.getFirst();
     SequenceRun run = new SequenceRun(ranks, first, order.sizes()[0], timeline);
     run.run(o == null ? null : o.pass(), patience, this::check);
-    return List.of(Boolean.TRUE);
+    return List.of(true);
   }
 
   /** Throws what has ended the ring, if anything has. */

@@ -28,7 +28,7 @@ final class Runner {
       case ALL_TO_ALL -> List.of(allToAll(only(operations), order.sizes()));
       case REDUCE_SCATTER -> List.of(ranks.reduceScatter(only(operations), first.op()));
       // That all ranks were ordered to run it says that all have come.
-      case BARRIER -> List.of(Boolean.TRUE);
+      case BARRIER -> List.of(true);
       case SEQUENCE, JOIN -> throw new IllegalStateException(first.kind() + " is not run here");
     };
   }

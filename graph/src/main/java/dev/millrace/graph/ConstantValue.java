@@ -68,21 +68,22 @@ final class ConstantValue {
       return null;
     }
     Node n = out.node();
-    switch (n.op().name()) {
-      case "Const":
-        return new Known(n.tensorAttr("value"), true);
-      case "Shape", "ShapeN":
+    return switch (n.op().name()) {
+      case "Const" -> new Known(n.tensorAttr("value"), true);
+      case "Shape", "ShapeN" -> {
         Shape s = n.input(out.index()).shape();
-        return s.hasRank() ? new Known(dims(s, out.dtype()), s.isKnown()) : null;
-      case "Rank":
-        Shape ranked = n.input(0).shape();
-        return ranked.hasRank() ? new Known(Tensor.scalar(ranked.rank()), true) : null;
-      case "Size":
-        Shape sized = n.input(0).shape();
-        return sized.isKnown() ? new Known(scalar(sized.elements(), out.dtype()), true) : null;
-      default:
-        return isFollowed(out) ? computed(out, depth) : null;
-    }
+        yield s.hasRank() ? new Known(dims(s, out.dtype()), s.isKnown()) : null;
+      }
+      case "Rank" -> {
+        Shape s = n.input(0).shape();
+        yield s.hasRank() ? new Known(Tensor.scalar(s.rank()), true) : null;
+      }
+      case "Size" -> {
+        Shape s = n.input(0).shape();
+        yield s.isKnown() ? new Known(scalar(s.elements(), out.dtype()), true) : null;
+      }
+      default -> isFollowed(out) ? computed(out, depth) : null;
+    };
   }
 
   private static boolean isFollowed(Output out) {

@@ -41,7 +41,7 @@ public final class LoopbackCluster implements AutoCloseable {
     return new LoopbackCluster().with(job, tasks);
   }
 
-  /** A cluster of parameter servers and workers, as jobs {@code ps} and {@code worker}. */
+  /** A cluster of parameter servers and workers, the jobs "ps" and "worker". */
   public static LoopbackCluster psAndWorkers(int ps, int workers) {
     return of("ps", ps).with("worker", workers);
   }

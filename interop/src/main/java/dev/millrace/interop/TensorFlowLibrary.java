@@ -127,11 +127,12 @@ final class TensorFlowLibrary {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = arena.allocateFrom("TF_CPP_MIN_LOG_LEVEL");
       MemorySegment fatalOnly = arena.allocateFrom("3");
-      run(() -> ignore((int) setenv.invokeExact(name, fatalOnly, 0)));
+      run(
+          () -> {
+            int _ = (int) setenv.invokeExact(name, fatalOnly, 0);
+          });
     }
   }
-
-  private static void ignore(int result) {}
 
   private static Path unpacked() throws IOException {
     URL url = TensorFlowLibrary.class.getClassLoader().getResource(FOLDER + MAIN);

@@ -42,7 +42,7 @@ class SliceTableTest {
     Tensor t = Tensor.allocate(type, Shape.of(2, 3));
     for (int i = 0; i < 6; i++) {
       if (type == DType.COMPLEX64 || type == DType.COMPLEX128) {
-        t.data().asSlice(i * type.bytes(), type.bytes()).fill((byte) (i + 1));
+        t.data().asSlice((long) i * type.bytes(), type.bytes()).fill((byte) (i + 1));
       } else {
         t.setDouble(i, type == DType.BOOL ? i % 2 : i * 5 + 1);
       }

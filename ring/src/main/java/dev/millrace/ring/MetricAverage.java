@@ -24,8 +24,8 @@ public final class MetricAverage {
         Tensor all = ring.allReduce("metrics " + sorted.keySet(), mine, ReduceOp.AVERAGE)) {
       double[] averages = all.toDoubles();
       int i = 0;
-      for (String name : sorted.keySet()) {
-        sorted.put(name, averages[i++]);
+      for (Map.Entry<String, Double> metric : sorted.entrySet()) {
+        metric.setValue(averages[i++]);
       }
     }
     Map<String, Double> result = new LinkedHashMap<>();

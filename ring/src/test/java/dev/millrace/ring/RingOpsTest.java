@@ -110,7 +110,7 @@ class RingOpsTest {
             for (int step = 1; step <= 3; step++) {
               own.setDouble(n - 1, step + 2 * ring.rank());
               List<Tensor> seen = session.run(Map.of(x, own), fetched, List.of());
-              assertEquals((step * step + (step + 2) * (step + 2)) / 2, last(seen.get(0)));
+              assertEquals((step * step + (step + 2) * (step + 2)) / 2.0, last(seen.get(0)));
               assertEquals(2 * (step + 1), last(seen.get(1)));
               assertEquals(2 * (step + 2 * ring.rank()), last(seen.get(2)));
               assertEquals(step + 2 * ring.rank(), last(own));

@@ -43,7 +43,7 @@ record TinyModel(Scope scope, Output x, Output y, Output loss) {
   static Tensor labels(int step, int from, int to) {
     long[] labels = new long[to - from];
     for (int i = from; i < to; i++) {
-      labels[i - from] = (step * 31 + i * 7) % CLASSES;
+      labels[i - from] = (step * 31L + i * 7L) % CLASSES;
     }
     return Tensor.vector(labels);
   }

@@ -194,7 +194,7 @@ class WhileLoopTest {
     try (Session session = new LocalSession(scope.graph())) {
       Tensor eye = Tensor.of(Shape.of(8, 8), new float[64]);
       for (int i = 0; i < 8; i++) {
-        eye.setDouble(i * 9, 2);
+        eye.setDouble(i * 9L, 2);
       }
       Map<Output, Tensor> feeds = Map.of(n, Tensor.scalar(20), m, eye);
       session.fetch(y, feeds).close();

@@ -147,7 +147,7 @@ class GraphFuzzTest {
     Shape shape = upTo(2) == 0 ? Shape.scalar() : Shape.of(1 + upTo(4));
     Tensor t = Tensor.allocate(type, shape);
     for (long k = 0; k < t.elements(); k++) {
-      t.setDouble(k, upTo(4) == 0 ? one(NUMBERS) : upTo(6) - 2);
+      t.setDouble(k, upTo(4) == 0 ? one(NUMBERS) : upTo(6) - 2.0);
     }
     return n.setOp("Const")
         .putAttr("dtype", AttrValue.newBuilder().setType(proto(type)).build())

@@ -70,7 +70,7 @@ record SavedCheckpoint(
     if (all.isEmpty()) {
       throw none(folder);
     }
-    all.sort(Comparator.comparing(SavedCheckpoint::time).thenComparing(SavedCheckpoint::step));
+    all.sort(Comparator.comparing(SavedCheckpoint::time).thenComparingLong(SavedCheckpoint::step));
     return all;
   }
 

@@ -59,7 +59,7 @@ class DoctorCommandTest {
   // README claim: see-doctor
   @Test
   void portsOfTasksNotStartedMustBeFree() throws IOException {
-    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
+    try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"));
         HeldPorts free = HeldPorts.take(1)) {
       Ran r =
           Ran.millrace(

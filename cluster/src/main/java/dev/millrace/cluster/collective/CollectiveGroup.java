@@ -28,7 +28,7 @@ record CollectiveGroup(int key, List<Member> members) {
             .sorted(
                 Comparator.comparing((DeviceAttributes d) -> task(d))
                     .thenComparing(d -> DeviceSpec.parse(d.getName()).type())
-                    .thenComparing(d -> DeviceSpec.parse(d.getName()).index()))
+                    .thenComparingInt(d -> DeviceSpec.parse(d.getName()).index()))
             .map(d -> new Member(d.getName(), d.getIncarnation()))
             .toList());
   }

@@ -56,8 +56,6 @@ public final class TensorStreams extends Http2FrameListenerDecorator {
   private static final AsciiString POST = AsciiString.of("POST");
   private static final AsciiString CONTENT_TYPE = AsciiString.of("content-type");
   private static final AsciiString GRPC = AsciiString.of("application/grpc");
-  private static final MillraceException GONE =
-      new MillraceException(Code.CANCELLED, "The call is over.").asDerived();
   private static final int PIECE_BYTES = 4 << 20;
   private static final int LONGEST_REQUEST = 64 << 10;
 
@@ -203,7 +201,7 @@ public final class TensorStreams extends Http2FrameListenerDecorator {
     requests.remove(stream);
     Cancellation c = served.remove(stream);
     if (c != null) {
-      c.cancel(GONE);
+      c.cancel(new MillraceException(Code.CANCELLED, "The call is over.").asDerived());
     }
   }
 

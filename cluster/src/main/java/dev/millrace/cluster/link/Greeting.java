@@ -16,7 +16,9 @@ import java.io.IOException;
  * @param devices the speaker's devices as GetStatus tells them, encoded
  * @param folder the folder it shares on its host; empty if none
  * @param port where it accepts links from other hosts; 0 if nowhere
- * @param ticket what the other one shows when it connects; two random numbers, or zeros
+ * @param ticketHigh with {@code ticketLow} what the other one shows when it connects: random
+ *     numbers, or zeros
+ * @param ticketLow see {@code ticketHigh}
  */
 public record Greeting(
     int version,

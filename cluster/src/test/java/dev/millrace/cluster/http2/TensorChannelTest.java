@@ -19,6 +19,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -172,7 +173,8 @@ class TensorChannelTest {
       TensorCall call = new TensorCall("");
       other.ask(RecvTensorRequest.getDefaultInstance(), call);
       try (Socket peer = s.accept()) {
-        peer.getOutputStream().write("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes("US-ASCII"));
+        peer.getOutputStream()
+            .write("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
         MillraceException e = failure(call);
         assertEquals(Code.UNAVAILABLE, e.code());
         assertTrue(e.getMessage().contains("cannot be reached"), e.getMessage());

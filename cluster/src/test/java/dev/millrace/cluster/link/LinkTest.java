@@ -74,7 +74,7 @@ class LinkTest {
 
     @Override
     public List<Tensor> run(Link link, RunGraph call, Cancellation cancellation) {
-      switch (call.graphHandle()) {
+      return switch (call.graphHandle()) {
         case "fail" -> throw MillraceException.invalid("no such luck");
         case "wait" -> {
           CompletableFuture<Void> end = new CompletableFuture<>();
@@ -88,12 +88,10 @@ class LinkTest {
           await(resumed);
           cancellation.checkLease();
           changes.incrementAndGet();
-          return List.of();
+          yield List.of();
         }
-        default -> {
-          return call.feeds().values().stream().map(Refs::retain).toList();
-        }
-      }
+        default -> call.feeds().values().stream().map(Refs::retain).toList();
+      };
     }
 
     private static void await(CountDownLatch latch) {
@@ -280,7 +278,7 @@ class LinkTest {
       List<Tensor> r =
           link.run(call("echo", 12, Map.of("k", floats(i * 200))), new Cancellation())
               .get(20, TimeUnit.SECONDS);
-      assertEquals(i * 200, r.getFirst().elements());
+      assertEquals(i * 200L, r.getFirst().elements());
       r.forEach(Refs::release);
     }
     ExecutionException failed =

@@ -30,7 +30,7 @@ final class BruckGather {
     this.operands = new Operands(peers.size());
   }
 
-  /** Gathers {@code bytes} bytes from every rank; see {@link #block} and {@link #at}. */
+  /** Gathers {@code bytes} bytes from every rank; see {@link #at}. */
   void run(MemorySegment mine, long bytes, Envelope envelope) {
     int size = peers.size();
     stride = (Envelope.BYTES + bytes + 15) / 16 * 16;

@@ -52,6 +52,7 @@ final class PairExchange implements PendingWait {
     this.scratch = scratch;
   }
 
+  @SuppressWarnings("ShortCircuitBoolean") // Both directions are to move.
   void reduce(AllReduceCall reduction) {
     r = reduction;
     other = 1 - peers.rank();

@@ -110,6 +110,7 @@ final class RingPipeline implements PendingWait {
    * Runs the stream. The first {@code own} bytes to go out need nothing to come in first, but are
    * made ready by {@code merge} if there is one. {@code envelope} goes ahead and must come ahead.
    */
+  @SuppressWarnings("ShortCircuitBoolean") // Both directions are to move.
   void run(long own, Merge merge, int elementBytes, Envelope envelope) {
     this.own = own;
     this.merge = merge;

@@ -26,7 +26,7 @@ final class TwoLevelReduce implements RingPipeline.Merge {
   private final int lanes;
   private final int host;
 
-  /** Null, like {@link #meeting}, on a host with a single rank. */
+  /** Null, like {@code meeting}, on a host with a single rank. */
   private final HostGroup island;
 
   private final HostBarrier barrier;

@@ -149,6 +149,8 @@ public final class Packet {
 
   /** What was written. */
   public byte[] toBytes() {
-    return Arrays.copyOf(buffer.array(), buffer.position());
+    byte[] written = new byte[buffer.position()];
+    buffer.get(0, written);
+    return written;
   }
 }

@@ -40,6 +40,7 @@ final class SharedWindow {
   }
 
   /** A buffer of at least {@code bytes}, or null when there is no room. */
+  @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // The loop ends with the change.
   synchronized Buffer allocate(long bytes) {
     long size = Math.max(ALIGNMENT, (bytes + ALIGNMENT - 1) & -ALIGNMENT);
     for (Map.Entry<Long, Long> block : free.entrySet()) {

@@ -38,7 +38,7 @@ import java.util.function.Function;
 public final class Variable implements Resources.Resource {
   /** The order in which several variables are locked: prevents deadlock. */
   public static final Comparator<Variable> LOCK_ORDER =
-      Comparator.comparing(Variable::name).thenComparing(System::identityHashCode);
+      Comparator.comparing(Variable::name).thenComparingInt(System::identityHashCode);
 
   /** Guards changes of {@code leader} links. */
   private static final Object COMPANY = new Object();

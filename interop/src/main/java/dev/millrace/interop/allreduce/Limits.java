@@ -22,7 +22,7 @@ final class Limits {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment from = arena.allocate(BYTES);
       MemorySegment to = arena.allocate(BYTES);
-      double best = Double.MAX_VALUE;
+      long best = Long.MAX_VALUE;
       for (int i = 0; i < ROUNDS; i++) {
         long start = Timers.system().now();
         to.copyFrom(from);
@@ -41,7 +41,7 @@ final class Limits {
           SocketChannel in = door.accept()) {
         Thread.ofPlatform().daemon().start(() -> send(out));
         ByteBuffer buffer = ByteBuffer.allocateDirect(512 << 10);
-        double best = Double.MAX_VALUE;
+        long best = Long.MAX_VALUE;
         for (int i = 0; i < ROUNDS; i++) {
           long start = Timers.system().now();
           for (long got = 0; got < BYTES; ) {
@@ -53,7 +53,7 @@ final class Limits {
           }
           best = Math.min(best, Timers.system().now() - start);
         }
-        return BYTES / best;
+        return (double) BYTES / best;
       }
     }
   }

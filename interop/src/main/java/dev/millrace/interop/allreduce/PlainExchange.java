@@ -92,7 +92,7 @@ final class PlainExchange implements AllReduceContender {
 
   /** Seconds per exchange as this rank sees them. */
   private double[] exchange(int rank, long size, int count) throws Exception {
-    long bytes = 2 * (ranks - 1) * (size / ranks);
+    long bytes = 2L * (ranks - 1) * (size / ranks);
     // Rank r calls the acceptor of rank r + 1.
     SocketChannel to = next.get(rank);
     SocketChannel from = previous.get((rank + ranks - 1) % ranks);

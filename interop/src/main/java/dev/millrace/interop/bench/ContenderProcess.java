@@ -105,7 +105,8 @@ public final class ContenderProcess implements Contender {
     private Main() {}
 
     static void main(String[] args) throws ReflectiveOperationException, IOException {
-      Maker maker = (Maker) Class.forName(args[0]).getDeclaredConstructor().newInstance();
+      Maker maker =
+          Class.forName(args[0]).asSubclass(Maker.class).getDeclaredConstructor().newInstance();
       Contender contender = maker.make(List.of(args).subList(1, args.length));
       ChildProcess.reply(System.out, contender.name());
       BufferedReader in =

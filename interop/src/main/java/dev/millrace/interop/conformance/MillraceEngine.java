@@ -28,7 +28,7 @@ public final class MillraceEngine implements Engine {
     Graph graph = StandardOps.newGraph();
     GraphCodec.importInto(def, graph, true);
     return new Loaded() {
-      /** Opened by the first step: most graphs are loaded for their shapes only. */
+      // Opened by the first step: most graphs are loaded for their shapes only.
       private LocalSession session;
 
       @Override

@@ -115,7 +115,7 @@ public final class Values {
     return switch (domain) {
       case ANY, FRACTION, EIGHTHS -> random.nextInt(9) - (unsigned ? 0 : 4);
       case POSITIVE -> 1 + random.nextInt(5);
-      case NONZERO -> (1 + random.nextInt(5)) * (unsigned || random.nextBoolean() ? 1 : -1);
+      case NONZERO -> (1L + random.nextInt(5)) * (unsigned || random.nextBoolean() ? 1 : -1);
       case DISTINCT -> unsigned ? rank : rank - n / 2;
       case SPECIAL -> extreme(dtype);
     };

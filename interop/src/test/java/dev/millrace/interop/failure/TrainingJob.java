@@ -58,12 +58,13 @@ final class TrainingJob implements AutoCloseable {
     }
 
     void listen() {
+      long heard = 0;
       try {
         while (true) {
           String[] words = process.receive(Duration.ofMinutes(10)).split(" ", 2);
           if (words[0].equals("step")) {
             lastStep = Long.parseLong(words[1]);
-            steps++;
+            steps = ++heard;
           } else {
             outcome = words[1];
           }

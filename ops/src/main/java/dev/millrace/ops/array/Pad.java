@@ -77,7 +77,7 @@ public final class Pad {
     }
     long[] d = new long[in.rank()];
     for (int i = 0; i < d.length; i++) {
-      long before = paddings.longAt(2 * i);
+      long before = paddings.longAt(2L * i);
       long after = paddings.longAt(2 * i + 1);
       if (before < 0 || after < 0) {
         throw MillraceException.invalid(
@@ -110,7 +110,7 @@ public final class Pad {
     long[] to = StridedCopy.rowMajor(out.dims());
     long start = 0;
     for (int i = 0; i < to.length; i++) {
-      start += paddings.longAt(2 * i) * to[i];
+      start += paddings.longAt(2L * i) * to[i];
     }
     long[] d = x.shape().dims();
     StridedCopy.copy(d, x, 0, StridedCopy.rowMajor(d), y, start, to);

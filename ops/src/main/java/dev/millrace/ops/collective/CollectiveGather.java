@@ -2,7 +2,6 @@ package dev.millrace.ops.collective;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Kernel;
-import dev.millrace.graph.Node;
 import dev.millrace.graph.Op;
 import dev.millrace.graph.resource.CollectiveExecutor;
 import dev.millrace.graph.shape.Shapes;
@@ -26,7 +25,7 @@ public final class CollectiveGather {
                   .output("data: T"))
           .attr("shape: shape")
           .shape(Shapes.attr("shape"))
-          .asyncKernel(node -> Background.of(kernel(node, GroupAttributes.BY_ATTRIBUTES)))
+          .asyncKernel(node -> Background.of(kernel(GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
   public static final Op V2 =
@@ -39,12 +38,12 @@ public final class CollectiveGather {
                 Shape s = c.input(0);
                 return List.of(s.hasRank() && s.rank() > 0 ? s.withDim(0, Shape.UNKNOWN) : s);
               })
-          .asyncKernel(node -> Background.of(kernel(node, GroupAttributes.BY_INPUTS)))
+          .asyncKernel(node -> Background.of(kernel(GroupAttributes.BY_INPUTS)))
           .build();
 
   private CollectiveGather() {}
 
-  private static Kernel kernel(Node node, GroupAttributes membership) {
+  private static Kernel kernel(GroupAttributes membership) {
     String what = membership == GroupAttributes.BY_INPUTS ? "GatherV2" : "Gather";
     return c -> {
       CollectiveExecutor.Part part = membership.part(c, what, 1);

@@ -2,7 +2,6 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.graph.Procedure;
 import java.util.IdentityHashMap;
-import java.util.Map;
 
 /**
  * What the parts of a pipeline have in common while an iterator walks through it: the functions it
@@ -11,7 +10,7 @@ import java.util.Map;
  * <p>Threading: any thread.
  */
 final class Iteration {
-  private final Map<Procedure, Procedure> own = new IdentityHashMap<>();
+  private final IdentityHashMap<Procedure, Procedure> own = new IdentityHashMap<>();
 
   /** This iterator's own instance of a function. */
   synchronized Procedure own(Procedure shared) {

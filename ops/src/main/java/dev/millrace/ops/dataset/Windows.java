@@ -99,7 +99,7 @@ final class Windows {
     @Override
     DatasetElements elements(Iteration iteration) {
       return new Sequences.Through(input.elements(iteration)) {
-        /** Elements, and failures in their places. */
+        // Elements, and failures in their places.
         private final List<Object> buffer = new ArrayList<>();
 
         private boolean over;

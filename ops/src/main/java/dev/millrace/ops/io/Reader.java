@@ -23,12 +23,12 @@ import java.util.function.Function;
  */
 final class Reader implements Resources.Resource {
   /** A record and what tells it from others. */
-  record Record(String key, byte[] value) {}
+  record Entry(String key, byte[] value) {}
 
   /** The records of one file. */
   interface Source extends AutoCloseable {
     /** The next record, or null at the end. */
-    Record next();
+    Entry next();
 
     /** Whether it is known already that there is no other. */
     default boolean isAtEnd() {
@@ -66,10 +66,10 @@ final class Reader implements Resources.Resource {
    * Up to {@code n} records, one at least, and all of one file. Empty if {@code c} has failed for
    * want of a file.
    */
-  List<Record> read(KernelContext c, Queue queue, long n) {
+  List<Entry> read(KernelContext c, Queue queue, long n) {
     awaitTurn(c);
     try {
-      List<Record> records = new ArrayList<>();
+      List<Entry> records = new ArrayList<>();
       while (records.size() < n) {
         c.cancellation().check();
         if (current == null) {
@@ -79,7 +79,7 @@ final class Reader implements Resources.Resource {
           }
           current = opener.apply(work);
         }
-        Record next = current.next();
+        Entry next = current.next();
         if (next != null) {
           records.add(next);
           produced++;

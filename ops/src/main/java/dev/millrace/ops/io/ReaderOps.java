@@ -104,7 +104,7 @@ final class ReaderOps {
             node ->
                 Background.of(
                     c -> {
-                      for (Reader.Record r : records(c, 1)) {
+                      for (Reader.Entry r : records(c, 1)) {
                         c.output(0, Tensor.scalar(r.key()));
                         c.output(1, bytes(Shape.scalar(), r.value()));
                       }
@@ -130,15 +130,15 @@ final class ReaderOps {
           "%s '%s': num_records is %d; it must be 1 or more.",
           c.node().op().name(), c.node().name(), n);
     }
-    List<Reader.Record> records = records(c, n);
+    List<Reader.Entry> records = records(c, n);
     if (!records.isEmpty()) {
       Shape shape = Shape.of(records.size());
-      c.output(0, Tensor.vector(records.stream().map(Reader.Record::key).toArray(String[]::new)));
-      c.output(1, bytes(shape, records.stream().map(Reader.Record::value).toArray()));
+      c.output(0, Tensor.vector(records.stream().map(Reader.Entry::key).toArray(String[]::new)));
+      c.output(1, bytes(shape, records.stream().map(Reader.Entry::value).toArray()));
     }
   }
 
-  private static List<Reader.Record> records(KernelContext c, long n) {
+  private static List<Reader.Entry> records(KernelContext c, long n) {
     Queue queue = ResourceHandles.resource(c, 1, Queue.class);
     return reader(c).read(c, queue, n);
   }
@@ -185,10 +185,10 @@ final class ReaderOps {
       RecordReader in = RecordReader.open(FileNames.path(work), compression);
       return new Reader.Source() {
         @Override
-        public Reader.Record next() {
+        public Reader.Entry next() {
           String key = work + ":" + in.position();
           byte[] value = in.next();
-          return value == null ? null : new Reader.Record(key, value);
+          return value == null ? null : new Reader.Entry(key, value);
         }
 
         @Override
@@ -206,9 +206,9 @@ final class ReaderOps {
       private boolean given;
 
       @Override
-      public Reader.Record next() {
+      public Reader.Entry next() {
         given = true;
-        return new Reader.Record(work, bytes);
+        return new Reader.Entry(work, bytes);
       }
 
       @Override

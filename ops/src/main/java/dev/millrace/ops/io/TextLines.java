@@ -31,7 +31,7 @@ final class TextLines implements Reader.Source {
   }
 
   @Override
-  public Reader.Record next() {
+  public Reader.Entry next() {
     ByteArrayOutputStream line = new ByteArrayOutputStream();
     try {
       int b = in.read();
@@ -47,7 +47,7 @@ final class TextLines implements Reader.Source {
       throw WholeFiles.failure("read", file, e);
     }
     number++;
-    return new Reader.Record(work + ":" + number, line.toByteArray());
+    return new Reader.Entry(work + ":" + number, line.toByteArray());
   }
 
   @Override

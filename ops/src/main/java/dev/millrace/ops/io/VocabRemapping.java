@@ -92,7 +92,7 @@ final class VocabRemapping {
 
   /** The next line; bytes map to characters one to one, so that equal means equal bytes. */
   private static String next(TextLines lines) {
-    Reader.Record record = lines.next();
+    Reader.Entry record = lines.next();
     return record == null ? null : new String(record.value(), StandardCharsets.ISO_8859_1);
   }
 }

@@ -43,7 +43,8 @@ final class ReductionGradient {
     Shape out = g.output(0).shape();
     Output count;
     if (in.isKnown() && out.isKnown()) {
-      count = Const.of(s, x.dtype(), in.elements() / Math.max(1, out.elements()));
+      long each = in.elements() / Math.max(1, out.elements());
+      count = Const.of(s, x.dtype(), (double) each);
     } else {
       Output size = ShapeOf.size(s, x);
       if (out.elements() != 1) {

@@ -98,7 +98,7 @@ public final class QueueHandles {
     String container = node.stringAttr("container");
     Consumer<KernelContext> handle = kind.maker(node, flavor.label);
     // Made once for nothing, so that it complains of attributes now rather than in a step.
-    flavor.order.apply(node);
+    var _ = flavor.order.apply(node);
     return c -> {
       Queue q =
           c.resources()

@@ -44,7 +44,7 @@ final class SparseSegment {
     SQRT_N("SqrtN") {
       @Override
       double weight(long n) {
-        return 1 / Math.sqrt(n);
+        return 1 / Math.sqrt((double) n);
       }
     };
 

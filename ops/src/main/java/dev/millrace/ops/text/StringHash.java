@@ -175,7 +175,10 @@ public final class StringHash {
   private static final class Farm {
     private static final long SEED = 81;
     private long x = SEED;
+
+    @SuppressWarnings("ConstantOverflow") // A hash wraps around.
     private long y = SEED * K1 + 113;
+
     private long z = mixed(y * K2 + 113) * K2;
     private long v0;
     private long v1;

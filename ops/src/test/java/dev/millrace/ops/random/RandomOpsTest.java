@@ -168,7 +168,7 @@ class RandomOpsTest {
     for (int k = 0; k < 3; k++) {
       int want = k;
       long n = Arrays.stream(y, 500, 1000).filter(v -> v == want).count();
-      assertEquals(167, n, 50);
+      assertEquals(167, (double) n, 50);
     }
   }
 

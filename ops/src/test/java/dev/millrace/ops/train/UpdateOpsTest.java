@@ -161,16 +161,15 @@ class UpdateOpsTest {
   }
 
   private static Tensor value(Case c, String arg, DType type) {
-    switch (arg) {
-      case "indices":
-        return Tensor.vector(2, 0, 2);
-      case "global_step":
-        return Tensor.scalar(3L);
-      default:
+    return switch (arg) {
+      case "indices" -> Tensor.vector(2, 0, 2);
+      case "global_step" -> Tensor.scalar(3L);
+      default -> {
         Tensor t = Tensor.allocate(type, Shape.scalar());
         t.setDouble(0, arg.equals("lr_power") ? c.power() : SCALARS.get(arg));
-        return t;
-    }
+        yield t;
+      }
+    };
   }
 
   private static Tensor values(String arg, int j, int n, DType type) {

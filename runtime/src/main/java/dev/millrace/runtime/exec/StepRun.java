@@ -77,27 +77,29 @@ public final class StepRun extends GraphRun {
   }
 
   private boolean isDead(int n, Op.Role role) {
-    switch (role) {
-      case SEND, RECV, CONTROL_TRIGGER, RETVAL:
+    return switch (role) {
+      case SEND, RECV, CONTROL_TRIGGER, RETVAL -> false;
+      case MERGE -> hasOnlyDeadInputs(n);
+      default -> state.dead[n] || hasDeadInput(n);
+    };
+  }
+
+  private boolean hasOnlyDeadInputs(int n) {
+    for (int k = graph.inputStart[n]; k < graph.inputStart[n + 1]; k++) {
+      if (state.values[graph.inputSlots[k]] != null) {
         return false;
-      case MERGE:
-        for (int k = graph.inputStart[n]; k < graph.inputStart[n + 1]; k++) {
-          if (state.values[graph.inputSlots[k]] != null) {
-            return false;
-          }
-        }
-        return true;
-      default:
-        if (state.dead[n]) {
-          return true;
-        }
-        for (int k = graph.inputStart[n]; k < graph.inputStart[n + 1]; k++) {
-          if (state.values[graph.inputSlots[k]] == null) {
-            return true;
-          }
-        }
-        return false;
+      }
     }
+    return true;
+  }
+
+  private boolean hasDeadInput(int n) {
+    for (int k = graph.inputStart[n]; k < graph.inputStart[n + 1]; k++) {
+      if (state.values[graph.inputSlots[k]] == null) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Releases what node n was the last to read, and counts its consumers down. */

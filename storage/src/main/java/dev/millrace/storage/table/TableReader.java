@@ -72,7 +72,7 @@ public final class TableReader implements AutoCloseable {
       throw Failures.corrupt(
           file, "does not end as a table does: it is cut short or another kind of file.");
     }
-    Cursor handles = new Cursor(footer.array(), 0, TableWriter.FOOTER_BYTES - 8);
+    Cursor handles = new Cursor(bytes(footer), 0, TableWriter.FOOTER_BYTES - 8);
     handles.varint();
     handles.varint();
     byte[] index = block(handles);
@@ -129,11 +129,11 @@ public final class TableReader implements AutoCloseable {
     }
     int n = (int) length;
     ByteBuffer block = read(offset, n + TableWriter.TRAILER_BYTES);
-    if (Checksum.masked(block.array(), 0, n + 1) != block.getInt(n + 1)) {
+    if (Checksum.masked(bytes(block), 0, n + 1) != block.getInt(n + 1)) {
       throw Failures.corrupt(
           file, "the block at byte %d does not match its checksum: it is damaged.", offset);
     }
-    byte[] contents = Arrays.copyOf(block.array(), n);
+    byte[] contents = Arrays.copyOf(bytes(block), n);
     return switch (block.get(n)) {
       case TableWriter.UNCOMPRESSED -> contents;
       case TableWriter.SNAPPY -> decompress(contents, offset);
@@ -178,6 +178,11 @@ public final class TableReader implements AutoCloseable {
 
   private static int little32(byte[] b, int at) {
     return ByteBuffer.wrap(b).order(ByteOrder.LITTLE_ENDIAN).getInt(at);
+  }
+
+  @SuppressWarnings("ByteBufferBackingArray") // read() makes the whole array.
+  private static byte[] bytes(ByteBuffer b) {
+    return b.array();
   }
 
   private ByteBuffer read(long offset, int length) throws IOException {

@@ -49,7 +49,7 @@ class CommonRunsTest {
       Random random = new Random(seed);
       long[] dims = new long[random.nextInt(5)];
       for (int d = 0; d < dims.length; d++) {
-        dims[d] = 1 + random.nextInt(5);
+        dims[d] = 1L + random.nextInt(5);
       }
       Shape full = Shape.of(dims);
       TensorSlice a = randomSlice(random, full);

@@ -5,13 +5,14 @@ import static org.junit.jupiter.api.Assertions.fail;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.List;
 import java.util.Random;
 import java.util.function.Supplier;
 
 /** Tensors to try loops on, and what it means for their results to be close enough. */
 public final class Samples {
   /** Lengths around the number of lanes of a vector. */
-  public static final int[] LENGTHS = {0, 1, 2, 7, 8, 9, 15, 16, 17, 33, 100};
+  public static final List<Integer> LENGTHS = List.of(0, 1, 2, 7, 8, 9, 15, 16, 17, 33, 100);
 
   private static final double[] SPECIAL = {
     Double.NaN,

@@ -277,10 +277,13 @@ public final class Saver {
         Shape needed = v.part() == null ? v.shape() : v.part().slice().shape();
         if (!reader.contains(e.name())) {
           problems.add("'" + e.name() + "' is missing");
-        } else if (reader.dtype(e.name()) == v.dtype()
+          continue;
+        }
+        if (reader.dtype(e.name()) == v.dtype()
             && needed.isCompatibleWith(reader.shape(e.name()))) {
           continue;
-        } else if (resettable.containsKey(v)) {
+        }
+        if (resettable.containsKey(v)) {
           LOG.warn(
               "Checkpoint {} has '{}' with shape {}, the model needs {}: {}",
               prefix,

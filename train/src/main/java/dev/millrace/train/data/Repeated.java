@@ -15,7 +15,7 @@ record Repeated(Dataset source, long times) implements Dataset {
     Elements in = source.elements();
     long[] beginning = in.position();
     return new Elements() {
-      /** How many repetitions are complete. */
+      // How many repetitions are complete.
       private long done;
 
       @Override

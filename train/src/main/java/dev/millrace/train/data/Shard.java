@@ -15,7 +15,7 @@ record Shard(Dataset source, int n, int index) implements Dataset {
   public Elements elements() {
     Elements in = source.elements();
     return new Elements() {
-      /** How many elements of the source have gone by. */
+      // How many elements of the source have gone by.
       private long passed;
 
       @Override

@@ -103,9 +103,9 @@ public final class Embedding {
     long rows = table.shape().dim(0);
     long shorter = rows / n;
     long longer = rows % n;
-    Output small = Const.of(s, ids.dtype(), shorter);
-    Output large = Const.of(s, ids.dtype(), shorter + 1);
-    Output extra = Const.of(s, ids.dtype(), longer);
+    Output small = Const.of(s, ids.dtype(), (double) shorter);
+    Output large = Const.of(s, ids.dtype(), shorter + 1.0);
+    Output extra = Const.of(s, ids.dtype(), (double) longer);
     Output byLarge = Arithmetic.floorDiv(s, ids, large);
     Output bySmall = Arithmetic.floorDiv(s, Arithmetic.sub(s, ids, extra), small);
     Output part = Arithmetic.maximum(s, byLarge, bySmall);

@@ -109,7 +109,7 @@ public final class LearningRates {
             "Boundary %d (%d) is not above the one before (%d).",
             i, boundaries[i], boundaries[i - 1]);
       }
-      Output limit = Const.of(s, step.dtype(), boundaries[i]);
+      Output limit = Const.of(s, step.dtype(), (double) boundaries[i]);
       Output past = Comparisons.greater(s, step.read(), limit);
       result = Select.of(s, past, result, constant(s, rates[i]));
     }
@@ -124,7 +124,7 @@ public final class LearningRates {
 
   /** {@code step / steps}. */
   private static Output progress(Scope s, GraphVariable step, long steps, boolean whole) {
-    Output p = realDiv(s, Cast.of(s, step.read(), DType.FLOAT), constant(s, steps));
+    Output p = realDiv(s, Cast.of(s, step.read(), DType.FLOAT), constant(s, (float) steps));
     return whole ? Unary.of(s, Unary.FLOOR, p) : p;
   }
 

@@ -72,7 +72,7 @@ public final class BoundedStaleness implements Minimizer {
                 "bounded_staleness/clocks",
                 DType.INT64,
                 Shape.of(workers),
-                Initializers.constant(BoundedStalenessHook.ABSENT));
+                Initializers.constant((double) BoundedStalenessHook.ABSENT));
     Scope own = beside.reopened("bounded_staleness/");
     Output mine = Const.ints(own.withName("worker"), worker);
     Node tick =

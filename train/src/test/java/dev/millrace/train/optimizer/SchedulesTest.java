@@ -46,7 +46,7 @@ class SchedulesTest {
     check(
         LearningRates.exponentialDecay(scope, .5f, step, 4, .8f, true),
         9,
-        i -> .5 * Math.pow(.8, i / 4));
+        i -> .5 * Math.pow(.8, Math.floor(i / 4.)));
   }
 
   @Test

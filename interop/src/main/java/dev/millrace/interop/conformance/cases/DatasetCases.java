@@ -6,6 +6,7 @@ import dev.millrace.interop.GraphWriter;
 import dev.millrace.interop.conformance.CaseTable;
 import dev.millrace.interop.conformance.Scenario;
 import dev.millrace.proto.AttrValue;
+import dev.millrace.proto.DataType;
 import dev.millrace.proto.FunctionDef;
 import dev.millrace.proto.NameAttrList;
 import dev.millrace.proto.NodeDef;
@@ -27,7 +28,6 @@ import java.util.zip.GZIPOutputStream;
 /** Datasets and iterators. */
 public final class DatasetCases extends CaseTable {
   private static final Map<String, Object> LONG = elements(DType.INT64);
-  private static final Map<String, Object> TEXT = elements(DType.STRING);
   private static final AttrValue NOTHING =
       AttrValue.newBuilder().setList(AttrValue.ListValue.getDefaultInstance()).build();
 
@@ -68,14 +68,15 @@ public final class DatasetCases extends CaseTable {
       String name, List<String> arguments, List<String> results, Function<GraphWriter, ?> body) {
     GraphWriter g = new GraphWriter();
     arguments.forEach(a -> g.placeholder(a, DType.INT64, Shape.scalar()));
-    body.apply(g);
+    var _ = body.apply(g);
     FunctionDef.Builder f = FunctionDef.newBuilder();
     OpDef.Builder signature = f.getSignatureBuilder().setName(name);
     Map<String, String> edges = new HashMap<>();
     for (NodeDef n : g.build().getNodeList()) {
       if (arguments.contains(n.getName())) {
         edges.put(n.getName(), n.getName());
-        signature.addInputArg(OpDef.ArgDef.newBuilder().setName(n.getName()).setTypeValue(9));
+        signature.addInputArg(
+            OpDef.ArgDef.newBuilder().setName(n.getName()).setType(DataType.DT_INT64));
         continue;
       }
       OpDef op = GraphWriter.definition(n.getOp());

@@ -206,6 +206,6 @@ public final class LookupCases extends CaseTable {
   private static Tensor first(Tensor keys) {
     return keys.dtype() == DType.STRING
         ? Tensor.vector(keys.stringAt(0))
-        : Values.filled(keys.dtype(), keys.longAt(0), 1);
+        : Values.filled(keys.dtype(), keys.doubleAt(0), 1);
   }
 }

@@ -99,7 +99,9 @@ public record DepthwiseConv(
     for (int j = 0; j < w; j++) {
       int start = j * columns.stride() - columns.before();
       for (int q = columns.firstInside(j); q < columns.lastInside(j, width); q++) {
-        long at = (((long) image * height + y) * width + start + q * columns.dilation()) * channels;
+        long at =
+            (((long) image * height + y) * width + start + (long) q * columns.dilation())
+                * channels;
         long filterAt = ((long) k * columns.size() + q) * channels * multiplier;
         long outAt = (((long) image * outputHeight() + i) * w + j) * channels * multiplier;
         switch (result) {

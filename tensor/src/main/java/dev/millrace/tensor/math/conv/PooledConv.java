@@ -201,7 +201,7 @@ record PooledConv(Conv2D conv, ImagePool pool) {
 
   /** Rows of windows in a band. */
   int bandRows() {
-    long each = pool.rows().stride() * conv.rows().stride() * rowBytes();
+    long each = (long) pool.rows().stride() * conv.rows().stride() * rowBytes();
     return Math.clamp(BAND_BYTES / each, 1, pool.outputHeight());
   }
 }

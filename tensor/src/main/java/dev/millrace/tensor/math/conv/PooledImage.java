@@ -94,7 +94,7 @@ final class PooledImage implements AutoCloseable {
     this.gradient = filter == null ? null : BufferPool.shared().allocate(layer.imageBytes());
     image.memory().fill((byte) 0);
     for (int place = 0; place < places; place++) {
-      long row = place / outputWidth * conv.rows().stride() * rowBytes;
+      long row = (long) (place / outputWidth) * conv.rows().stride() * rowBytes;
       int column = place % outputWidth * conv.columns().stride() * layer.pixelBytes();
       offsets.memory().setAtIndex(INT, place, (int) row + column);
     }

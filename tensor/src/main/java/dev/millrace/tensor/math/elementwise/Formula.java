@@ -9,9 +9,11 @@ import java.util.List;
  */
 public sealed interface Formula extends Expression {
   /** The first operand, where there is no better name. */
+  @SuppressWarnings("ClassInitializationDeadlock") // Only this interface makes an Input.
   Formula X = new Input(0);
 
   /** The second operand. */
+  @SuppressWarnings("ClassInitializationDeadlock") // Only this interface makes an Input.
   Formula Y = new Input(1);
 
   /** Functions of one or two elements; each has the name of the Vector API's operator. */

@@ -24,6 +24,7 @@ final class OneDnnGemm {
   private static final long CACHE_LINE = 64;
 
   /** Keeps the compiler from leaving out reads that nobody needs the result of. */
+  @SuppressWarnings("UnusedVariable")
   private static int fetched;
 
   private OneDnnGemm() {}

@@ -69,7 +69,7 @@ final class ThinGemm {
       int j1) {
     int cols = j1 - j0;
     long line = 4L * Math.min(BLOCK, i1 - i0);
-    long turnedBytes = (cols + GROUP - 1) / GROUP * GROUP * line;
+    long turnedBytes = (cols + GROUP - 1L) / GROUP * GROUP * line;
     Buffer buffer = BufferPool.shared().allocate(DEPTH * B_ROW + turnedBytes + cols * line);
     long copy = buffer.memory().address();
     long turned = copy + DEPTH * B_ROW;
@@ -83,7 +83,13 @@ final class ThinGemm {
           // The last rows are taken together with some before them, to fill the vectors.
           int from = Math.max(i0, Math.min(i, i1 - ROWS));
           block(g, a.address(), p, depth, from, i + rows - from, cols, copy, turned, line);
-          Panel.transpose(turned + 4L * (i - from), line, cols, rows, product, 4L * cols);
+          Panel.transpose(
+              turned + 4L * (i - from),
+              line,
+              /* rows= */ cols,
+              /* cols= */ rows,
+              product,
+              4L * cols);
           long to = c.address() + 4L * ((long) i * g.ldc() + j0);
           store(product, rows, cols, to, 4L * g.ldc(), add || p > 0);
         }

@@ -98,8 +98,8 @@ public final class VectorGemm {
     int blocks = (g.k() + DEPTH - 1) / DEPTH;
     int depth = (g.k() + blocks - 1) / blocks;
     int width = 2 * tile.lanes();
-    int blockRows = (int) Math.min(A_PANELS * tile.rows(), roundUp(i1 - i0, tile.rows()));
-    int blockCols = (int) Math.min(B_PANELS * width, roundUp(j1 - j0, width));
+    int blockRows = (int) Math.min((long) A_PANELS * tile.rows(), roundUp(i1 - i0, tile.rows()));
+    int blockCols = (int) Math.min((long) B_PANELS * width, roundUp(j1 - j0, width));
     long elements = (long) (blockRows + blockCols) * depth + (long) tile.rows() * width;
     Buffer scratch = BufferPool.shared().allocate(elements * tile.elementBytes() + 128);
     try {
@@ -165,7 +165,7 @@ public final class VectorGemm {
           d,
           cols / width,
           panelB(0),
-          depth * width * 4L);
+          4L * depth * width);
       return;
     }
     for (int jj = 0; jj < cols; jj += width) {

@@ -110,7 +110,7 @@ public final class ChannelSum {
 
   /** How many rows it takes to fill whole vectors; 1 where a ragged end hardly matters. */
   private static int fold(long channels) {
-    if (channels >= 8 * L) {
+    if (channels >= 8L * L) {
       return 1;
     }
     int fold = 1;

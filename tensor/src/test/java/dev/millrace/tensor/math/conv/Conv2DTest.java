@@ -219,9 +219,9 @@ class Conv2DTest {
           switch (c.type()) {
             case FLOAT -> 3e-7 * (terms + 8);
             case DOUBLE -> 1e-15 * (terms + 8);
-            case HALF -> 2e-3 * Math.sqrt(terms + 1);
+            case HALF -> 2e-3 * Math.sqrt(terms + 1.0);
             case INT32 -> 0;
-            default -> 2e-2 * Math.sqrt(terms + 1);
+            default -> 2e-2 * Math.sqrt(terms + 1.0);
           };
       for (int i = 0; i < expected.length; i++) {
         double f = found.doubleAt(i);

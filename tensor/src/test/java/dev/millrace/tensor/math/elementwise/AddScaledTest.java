@@ -23,7 +23,7 @@ class AddScaledTest {
         }
         AddScaled.to(y, x, -2);
         for (int i = 0; i < n; i++) {
-          assertEquals(3L * i % 40 + 20 - 2 * (i % 5), y.doubleAt(i), type + " at " + i);
+          assertEquals(3.0 * i % 40 + 20 - 2.0 * (i % 5), y.doubleAt(i), type + " at " + i);
         }
       }
     }

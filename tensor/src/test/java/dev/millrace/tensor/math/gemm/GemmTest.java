@@ -212,7 +212,7 @@ class GemmTest {
     Tensor b = Tensor.vector(2, Integer.MAX_VALUE);
     Tensor c = Tensor.vector(0);
     Gemm.run(DType.INT32, false, false, 1, 1, 2, a.data(), b.data(), c.data(), false);
-    assertEquals(Integer.MAX_VALUE * 2 + 2 * Integer.MAX_VALUE, c.intValue());
+    assertEquals((int) (4L * Integer.MAX_VALUE), c.intValue());
   }
 
   @Test
