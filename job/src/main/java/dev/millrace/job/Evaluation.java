@@ -36,7 +36,7 @@ final class Evaluation {
         try {
           values = session.run(feeds(batch), fetches, List.of(), options);
           for (int i = 0; i < sums.length; i++) {
-            sums[i] = added(sums[i], values.get(i), metrics.get(i).mean() ? n : 1);
+            sums[i] = added(sums[i], values.get(i), metrics.get(i).mean() ? (double) n : 1);
           }
         } finally {
           Elements.release(batch);

@@ -8,7 +8,6 @@ public final class Terminal {
   private Terminal() {}
 
   /** Whether lines can be written over, and a person looks at them. */
-  @SuppressWarnings("SystemConsoleNull") // It depends on the JDK and its jdk.console setting.
   public static boolean isThere() {
     return System.console() != null
         && System.console().isTerminal()

@@ -2,6 +2,7 @@ package dev.millrace.job.flags;
 
 import dev.millrace.base.MillraceException;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /**
  * One flag of a program.
@@ -62,7 +63,7 @@ public record Flag(String name, Class<?> type, Object standard, String descripti
 
   /** How it looks in the list of flags. */
   String usage() {
-    String value = type == Boolean.class ? "" : " " + type.getSimpleName().toUpperCase();
+    String value = type == Boolean.class ? "" : " " + type.getSimpleName().toUpperCase(Locale.ROOT);
     String usual = standard == null || type == Boolean.class ? "" : " Default: " + standard;
     return String.format("  --%-32s %s%s", name + value, description, usual);
   }

@@ -138,13 +138,13 @@ final class DepthSpace {
     /** Batch, row, row in the block, column, column in the block, channel of the wide image. */
     long[] dims(Shape deep) {
       int row = row();
-      long channels = deep.dim(channel()) / (area);
+      long channels = deep.dim(channel()) / area;
       return new long[] {deep.dim(0), deep.dim(row), block, deep.dim(row + 1), block, channels};
     }
 
     long[] deepStrides(Shape deep) {
       long[] s = StridedCopy.rowMajor(deep.dims());
-      long depth = s[channel()] * (deep.dim(channel()) / (area));
+      long depth = s[channel()] * (deep.dim(channel()) / area);
       return new long[] {s[0], s[row()], depth * block, s[row() + 1], depth, s[channel()]};
     }
 
