@@ -70,9 +70,9 @@ public final class LeakCheck {
   }
 
   /** A record of this place; what it is thrown for is not known yet. */
-  static Place place() {
+  static TakenHere place() {
     TAKEN.incrementAndGet();
-    return new Place(running, Thread.currentThread().getName(), recordsPlaces);
+    return new TakenHere(running, Thread.currentThread().getName(), recordsPlaces);
   }
 
   /**

@@ -11,7 +11,7 @@ import java.util.function.Supplier;
  * <p>Threading: whoever takes or releases the resource; the garbage collector's find comes after.
  */
 public final class Watch extends PhantomReference<Object> {
-  private volatile Place place;
+  private volatile TakenHere place;
   private volatile boolean held;
   private volatile Supplier<String> description = () -> "A resource";
 

@@ -459,6 +459,7 @@ class LinkTest {
         link.run(call("echo", 12, Map.of("k", floats(5))), new Cancellation())
             .get(20, TimeUnit.SECONDS);
     assertEquals(5, r.getFirst().elements());
+    r.forEach(Refs::release);
   }
 
   @ParameterizedTest

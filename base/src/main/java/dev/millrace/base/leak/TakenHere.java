@@ -1,8 +1,8 @@
 package dev.millrace.base.leak;
 
 /** Where a resource was taken: the stack, the thread, and the tests that ran then. */
-final class Place extends Throwable {
-  Place(String running, String thread, boolean withStack) {
+final class TakenHere extends Throwable {
+  TakenHere(String running, String thread, boolean withStack) {
     super(
         "Taken here, on thread " + thread + (running.isEmpty() ? "" : ", while ran: " + running),
         null,
