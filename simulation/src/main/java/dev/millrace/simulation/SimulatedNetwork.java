@@ -45,7 +45,7 @@ public final class SimulatedNetwork {
   }
 
   String newAddress() {
-    return PREFIX + (++hosts);
+    return PREFIX + ++hosts;
   }
 
   int newPort() {
