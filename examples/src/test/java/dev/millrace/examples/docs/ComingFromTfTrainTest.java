@@ -242,7 +242,7 @@ class ComingFromTfTrainTest {
     List<Shape> seen = new ArrayList<>();
     // sample dataset
     Dataset dataset =
-        Datasets.rows(images, labels) // or records, csv, idx, examples
+        Datasets.rows(images, labels) // or records, idx, CsvFiles.read
             .shard(workers, taskIndex)
             .shuffle(1000, 7)
             .batch(3, true)

@@ -2,6 +2,7 @@ package dev.millrace.train.data;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
+import java.util.List;
 import java.util.function.Function;
 
 /**
@@ -17,6 +18,16 @@ public interface Dataset {
 
   /** How many numbers a position of this dataset has. */
   int positionLength();
+
+  /**
+   * The parts in which repetition number {@code epoch} can be read, in the order in which they are
+   * to be read; none if it can only be read as a whole. The parts together have every element once.
+   * Their number and what is in them depend on the data alone, so each can be read by another
+   * process than the others, which need not read it.
+   */
+  default List<Dataset> splits(long epoch) {
+    return List.of();
+  }
 
   /** Each element replaced by what {@code function} makes of it, which takes it over. */
   default Dataset map(Function<Tensor[], Tensor[]> function) {
@@ -37,7 +48,8 @@ public interface Dataset {
 
   /**
    * The elements in an order drawn from a buffer of {@code size} of them, another order in every
-   * repetition. With a buffer as large as the dataset, every order is equally likely.
+   * repetition. With a buffer as large as the dataset, every order is equally likely. Of a dataset
+   * in splits, the order of these is drawn too, and the elements of each among themselves.
    */
   default Dataset shuffle(int size, long seed) {
     if (size < 1) {

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.function.IntFunction;
 
-/** Where datasets begin: arrays, CSV, IDX and TFRecord files. */
+/** Where datasets begin: arrays, IDX and TFRecord files, other datasets. */
 public final class Datasets {
   private Datasets() {}
 
@@ -61,12 +61,12 @@ public final class Datasets {
 
   /** The records of TFRecord files, each a string. */
   public static Dataset records(List<Path> files, RecordReader.Compression compression) {
-    return new Records(List.copyOf(files), compression);
+    return splits(files.stream().map(f -> new RecordSplit(f, compression)).toList());
   }
 
-  /** The lines of CSV files as numbers, one component per column. */
-  public static Dataset csv(List<Path> files, CsvFormat format) {
-    return new CsvLines(List.copyOf(files), format);
+  /** Datasets one after the other, each a split that may be read apart from the others. */
+  public static Dataset splits(List<? extends Dataset> splits) {
+    return new Joined(List.copyOf(splits));
   }
 
   /** The rows of an IDX file, the form MNIST comes in, gzipped or not. */

@@ -9,8 +9,27 @@ import dev.millrace.tensor.Tensor;
  * <p>Threading: one thread at a time.
  */
 public interface Elements extends AutoCloseable {
+  /** How many elements are held at once while others are passed over. */
+  int SKIPPED_AT_ONCE = 1024;
+
   /** The next element, owned by the caller; null at the end. */
   Tensor[] next();
+
+  /**
+   * Appends up to {@code max} further elements to {@code to}, fewer only at the end, and returns
+   * how many. A source that has its data in columns writes them without making tensors of each
+   * element.
+   */
+  default int read(RowBuffer to, int max) {
+    for (int n = 0; n < max; n++) {
+      Tensor[] element = next();
+      if (element == null) {
+        return n;
+      }
+      to.add(element);
+    }
+    return max;
+  }
 
   /**
    * Where the passage is: given to {@link #seek} of another passage through the same dataset, that
@@ -32,15 +51,30 @@ public interface Elements extends AutoCloseable {
   @Override
   default void close() {}
 
-  /** The next element of {@code elements}, passed over on the way to a saved position. */
-  static void pass(Elements elements) {
-    Tensor[] element = elements.next();
-    if (element == null) {
+  /** Passes over up to {@code n} elements, fewer only at the end, and returns how many. */
+  static long skip(Elements elements, long n) {
+    long passed = 0;
+    try (RowBuffer rows = new RowBuffer(SKIPPED_AT_ONCE)) {
+      while (passed < n) {
+        int most = (int) Math.min(SKIPPED_AT_ONCE, n - passed);
+        int read = elements.read(rows, most);
+        passed += read;
+        rows.clear();
+        if (read < most) {
+          break;
+        }
+      }
+    }
+    return passed;
+  }
+
+  /** Passes over {@code n} elements on the way to a saved position. */
+  static void pass(Elements elements, long n) {
+    if (skip(elements, n) < n) {
       throw MillraceException.failedPrecondition(
           "The input ends before the position that was saved: it has fewer elements than it had"
               + " then. Give the training the data it had, or start anew in another folder.");
     }
-    release(element);
   }
 
   /** Closes the tensors of an element. */

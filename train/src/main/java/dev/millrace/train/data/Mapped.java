@@ -1,6 +1,7 @@
 package dev.millrace.train.data;
 
 import dev.millrace.tensor.Tensor;
+import java.util.List;
 import java.util.function.Function;
 
 /** Elements after a function. */
@@ -8,6 +9,11 @@ record Mapped(Dataset source, Function<Tensor[], Tensor[]> function) implements 
   @Override
   public int positionLength() {
     return source.positionLength();
+  }
+
+  @Override
+  public List<Dataset> splits(long epoch) {
+    return source.splits(epoch).stream().map(s -> s.map(function)).toList();
   }
 
   @Override

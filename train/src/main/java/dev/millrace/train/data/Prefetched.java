@@ -3,6 +3,7 @@ package dev.millrace.train.data;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
+import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 
 /** Elements made ahead of time. The position is that after the last element given out. */
@@ -10,6 +11,11 @@ record Prefetched(Dataset source, int size) implements Dataset {
   @Override
   public int positionLength() {
     return source.positionLength();
+  }
+
+  @Override
+  public List<Dataset> splits(long epoch) {
+    return source.splits(epoch).stream().map(s -> s.prefetch(size)).toList();
   }
 
   @Override

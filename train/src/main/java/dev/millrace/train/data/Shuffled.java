@@ -2,7 +2,9 @@ package dev.millrace.train.data;
 
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import java.util.SplittableRandom;
 
 /**
@@ -11,9 +13,22 @@ import java.util.SplittableRandom;
  * follows from the seed and where the source stood, so repetitions differ.
  */
 record Shuffled(Dataset source, int size, long seed) implements Dataset {
+  /** Sets the random numbers of one seed apart from those of the next. */
+  private static final long GOLDEN = 0x9E3779B97F4A7C15L;
+
   @Override
   public int positionLength() {
     return source.positionLength() + 2;
+  }
+
+  @Override
+  public List<Dataset> splits(long epoch) {
+    List<Dataset> shuffled = new ArrayList<>();
+    for (Dataset split : source.splits(epoch)) {
+      shuffled.add(split.shuffle(size, seed + GOLDEN * (shuffled.size() + 1)));
+    }
+    Collections.shuffle(shuffled, new Random(seed + GOLDEN * epoch));
+    return shuffled;
   }
 
   @Override
@@ -23,36 +38,47 @@ record Shuffled(Dataset source, int size, long seed) implements Dataset {
 
   private final class Passage implements Elements {
     private final Elements in = source.elements();
-    private final List<Tensor[]> buffer = new ArrayList<>();
+    private final RowBuffer buffer = new RowBuffer(size);
+
+    /** How many elements are read at once, and so may be missing from a full buffer. */
+    private final int chunk = Math.clamp(size / 8, 1, 256);
+
+    private boolean ended;
     private long[] start = in.position();
     private long epoch;
     private long drawn;
     private SplittableRandom random = random();
 
     private SplittableRandom random() {
-      return new SplittableRandom(seed + 0x9E3779B97F4A7C15L * epoch);
+      return new SplittableRandom(seed + GOLDEN * epoch);
     }
 
     @Override
     public Tensor[] next() {
-      while (buffer.size() < size) {
-        Tensor[] element = in.next();
-        if (element == null) {
-          break;
-        }
-        buffer.add(element);
+      return fill() ? buffer.take(draw()) : null;
+    }
+
+    @Override
+    public int read(RowBuffer to, int max) {
+      int n = 0;
+      for (; n < max && fill(); n++) {
+        buffer.move(draw(), to);
       }
-      if (buffer.isEmpty()) {
-        return null;
+      return n;
+    }
+
+    /** Whether there is an element to draw. */
+    private boolean fill() {
+      int missing = size - buffer.size();
+      if (!ended && missing >= chunk) {
+        ended = in.read(buffer, missing) < missing;
       }
+      return buffer.size() > 0;
+    }
+
+    private int draw() {
       drawn++;
-      int i = random.nextInt(buffer.size());
-      Tensor[] chosen = buffer.get(i);
-      Tensor[] last = buffer.removeLast();
-      if (i < buffer.size()) {
-        buffer.set(i, last);
-      }
-      return chosen;
+      return random.nextInt(buffer.size());
     }
 
     @Override
@@ -62,8 +88,8 @@ record Shuffled(Dataset source, int size, long seed) implements Dataset {
 
     @Override
     public void seek(long[] position) {
-      buffer.forEach(Elements::release);
       buffer.clear();
+      ended = false;
       long draws = Positions.last(position);
       long[] rest = Positions.butLast(position);
       epoch = Positions.last(rest);
@@ -71,15 +97,13 @@ record Shuffled(Dataset source, int size, long seed) implements Dataset {
       in.seek(start);
       drawn = 0;
       random = random();
-      while (drawn < draws) {
-        Elements.pass(this);
-      }
+      Elements.pass(this, draws);
     }
 
     @Override
     public void repeat(long[] beginning, long number) {
-      buffer.forEach(Elements::release);
       buffer.clear();
+      ended = false;
       in.repeat(Positions.butLast(Positions.butLast(beginning)), number);
       start = in.position();
       epoch = number;
@@ -89,7 +113,6 @@ record Shuffled(Dataset source, int size, long seed) implements Dataset {
 
     @Override
     public void close() {
-      buffer.forEach(Elements::release);
       buffer.clear();
       in.close();
     }

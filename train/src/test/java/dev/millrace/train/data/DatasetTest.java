@@ -205,35 +205,6 @@ class DatasetTest {
   }
 
   @Test
-  void csvFieldsBecomeTensors() throws IOException {
-    Path file = folder.resolve("a.csv");
-    Files.writeString(file, "x,n,name\n1.5,2,\"a, \"\"b\"\"\"\n\n-1,7,c\n");
-    Dataset d =
-        Datasets.csv(
-            List.of(file), CsvFormat.of(DType.FLOAT, DType.INT64, DType.STRING).withHeader());
-    try (Elements e = d.elements()) {
-      Tensor[] row = e.next();
-      assertEquals(1.5f, row[0].floatValue());
-      assertEquals(2, row[1].longValue());
-      assertEquals("a, \"b\"", row[2].stringValue());
-      assertEquals(-1f, e.next()[0].floatValue());
-      assertNull(e.next());
-    }
-    Files.writeString(file, "x,n,name\n1,two,c\n");
-    try (Elements e = d.elements()) {
-      MillraceException x = assertThrows(MillraceException.class, e::next);
-      assertTrue(
-          x.getMessage().endsWith("a.csv line 2: field 2 is 'two', which is not a int64."),
-          x.getMessage());
-    }
-    try (Elements e = Datasets.csv(List.of(file), CsvFormat.of(DType.UINT8)).elements()) {
-      Files.writeString(file, "256\n");
-      MillraceException x = assertThrows(MillraceException.class, e::next);
-      assertTrue(x.getMessage().endsWith("'256', which is not a uint8."), x.getMessage());
-    }
-  }
-
-  @Test
   void recordsWithExamplesBecomeFeatures() {
     List<Path> files = List.of(folder.resolve("a"), folder.resolve("b"));
     int n = 0;
