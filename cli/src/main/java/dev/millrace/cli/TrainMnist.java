@@ -24,7 +24,7 @@ import dev.millrace.examples.mnist.MnistData;
 import dev.millrace.examples.mnist.MnistTraining;
 import dev.millrace.examples.mnist.Network;
 import dev.millrace.job.Mode;
-import dev.millrace.job.Progress;
+import dev.millrace.job.report.Progress;
 import dev.millrace.train.session.TrainingSettings;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -198,25 +198,9 @@ final class TrainMnist implements Callable<Integer> {
       workers = RankConfig.fromEnvironment().size();
     } else if (mode.hasServers() && cluster.given()) {
       ClusterSpec spec = cluster.cluster();
-      checkComplete(spec);
+      spec.checkTrains();
       ps = spec.tasks("ps").size();
       workers = spec.replicas().size();
-    }
-  }
-
-  private static void checkComplete(ClusterSpec spec) {
-    for (String job : List.of("ps", "worker")) {
-      if (!spec.tasks(job).isEmpty() && spec.tasks(job).lastKey() != spec.tasks(job).size() - 1) {
-        throw MillraceException.invalid(
-            "The cluster leaves out some tasks of job '%s': it has %s. Training needs all of them.",
-            job, spec.tasks(job).keySet());
-      }
-    }
-    if (spec.tasks("ps").isEmpty() || spec.replicas().isEmpty()) {
-      throw MillraceException.invalid(
-          "The jobs of the cluster are %s; training needs ps and worker. Without parameter servers"
-              + " there is --mode ring, which millrace launch starts.",
-          spec.jobs());
     }
   }
 

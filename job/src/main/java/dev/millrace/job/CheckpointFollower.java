@@ -7,6 +7,8 @@ import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.graph.Scope;
 import dev.millrace.job.flags.ProgramFlags;
+import dev.millrace.job.report.BestModel;
+import dev.millrace.job.report.Progress;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.RunOptions;
@@ -27,11 +29,16 @@ import org.slf4j.LoggerFactory;
 /**
  * The evaluator of a job: outside of its cluster, it evaluates each checkpoint that appears in the
  * folder of the job, until that of the last step or the end of the job. What it finds goes to the
- * folder {@code eval} in there, a run of its own in TensorBoard.
+ * folder {@code eval} in there, a run of its own in TensorBoard: summaries, the result and, without
+ * what the optimizer adds, the best model. A process that is told to stop ends at once, as it has
+ * nothing to save.
  *
  * <p>Threading: one thread.
  */
 final class CheckpointFollower {
+  /** The folder of what was evaluated, in that of the job. */
+  static final String FOLDER = "eval";
+
   private static final Logger LOG = LoggerFactory.getLogger(CheckpointFollower.class);
   private static final Timers TIMERS = Timers.system();
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
@@ -40,6 +47,7 @@ final class CheckpointFollower {
   private final ProgramFlags flags;
   private final TrainingPlan settings;
   private final Dataset data;
+  private final StopSwitch stop;
   private final Progress progress;
   private final Duration patience = Config.ofProcess().get(ClusterSettings.EVALUATOR_PATIENCE);
 
@@ -47,7 +55,12 @@ final class CheckpointFollower {
   private final Optional<JobResultFile.Note> stale;
 
   CheckpointFollower(
-      JobSpec job, ProgramFlags flags, TrainingPlan settings, Dataset data, Progress progress) {
+      JobSpec job,
+      ProgramFlags flags,
+      TrainingPlan settings,
+      Dataset data,
+      StopSwitch stop,
+      Progress progress) {
     if (settings.folder() == null) {
       throw MillraceException.invalid(
           "The evaluator tests the checkpoints of the job: name their folder with --log-dir.");
@@ -60,22 +73,27 @@ final class CheckpointFollower {
     this.flags = flags;
     this.settings = settings;
     this.data = data;
+    this.stop = stop;
     this.progress = progress;
     stale = JobResultFile.read(settings.folder());
   }
 
   /** Evaluates checkpoints as they come; returns the figures of the last one. */
   JobResult follow() {
+    stop.onRaise(stop::nothingToSave);
     long start = TIMERS.now();
+    Path own = settings.folder().resolve(FOLDER);
     Scope scope = Scope.of(StandardOps.newGraph());
     ModelGraph graph = ModelGraph.toEvaluate(job, scope, ModelGraph.inputsOf(data), flags);
     GraphVariable count = GlobalStep.of(scope);
     Evaluation evaluation = new Evaluation(graph, data, settings.batchSize());
     Saver saver = Saver.of(scope);
+    BestModel best =
+        job.best() == null ? null : new BestModel(job.best(), job.highest(), own, saver);
     Map<String, Double> metrics = Map.of();
     long step = 0;
     try (LocalSession session = new LocalSession(scope.graph());
-        EventWriter events = new EventWriter(settings.folder().resolve("eval"))) {
+        EventWriter events = new EventWriter(own)) {
       for (Path seen = awaitNext(null); seen != null; seen = awaitNext(seen)) {
         if (!restored(saver, session, seen)) {
           continue;
@@ -86,6 +104,9 @@ final class CheckpointFollower {
         metrics.forEach((name, value) -> events.addScalar(name, value.floatValue(), at));
         events.flush();
         progress.evaluated(step, metrics);
+        if (best != null) {
+          best.offer(session, step, metrics);
+        }
         if (step >= settings.steps()) {
           break;
         }
@@ -96,8 +117,17 @@ final class CheckpointFollower {
           Code.NOT_FOUND, "The job has ended and left no checkpoint in " + settings.folder() + ".");
     }
     double seconds = (TIMERS.now() - start) / 1e9;
-    return new JobResult(
-        job.name(), settings.mode().toString(), step, settings.steps(), metrics, seconds, false);
+    JobResult result =
+        new JobResult(
+            job.name(),
+            settings.mode().toString(),
+            step,
+            settings.steps(),
+            metrics,
+            seconds,
+            false);
+    result.write(own);
+    return result;
   }
 
   /** A checkpoint may be removed for newer ones while it is read. */
@@ -118,6 +148,12 @@ final class CheckpointFollower {
   private Path awaitNext(Path seen) {
     long start = TIMERS.now();
     while (true) {
+      if (stop.isRaised()) {
+        throw new MillraceException(
+            Code.CANCELLED,
+            "The evaluator was told to stop before the last checkpoint. Started again with the same"
+                + " --log-dir it goes on with the newest.");
+      }
       // In this order: the note comes after the last checkpoint.
       Optional<JobResultFile.Note> note = JobResultFile.read(settings.folder());
       Optional<Path> latest = CheckpointFolder.latest(settings.folder());
@@ -125,7 +161,7 @@ final class CheckpointFollower {
         return latest.get();
       }
       if (note.isPresent() && !note.equals(stale)) {
-        Trainer.checkEndedWell(note.get().outcome());
+        ParameterServer.checkEndedWell(note.get().outcome());
         return null;
       }
       if (TIMERS.now() - start > patience.toNanos()) {

@@ -157,8 +157,9 @@ final class DealtInput implements SessionRunHook {
 
   @Override
   public void afterRun(SessionRunContext context, SessionRunValues values) {
-    if (Double.isNaN(values.value(graph.model().loss()).doubleValue())) {
-      throw NotANumber.failure(graph, fed, worker, elements.position());
+    double loss = values.value(graph.model().loss()).doubleValue();
+    if (!Double.isFinite(loss)) {
+      throw NotANumber.failure(loss, graph, fed, worker, elements.position());
     }
     if (gathered != null) {
       Tensor all = values.value(gathered);

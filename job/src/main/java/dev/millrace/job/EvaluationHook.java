@@ -2,9 +2,10 @@ package dev.millrace.job;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.report.BestModel;
+import dev.millrace.job.report.Progress;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
-import dev.millrace.storage.AtomicFile;
 import dev.millrace.storage.record.EventWriter;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.Saver;
@@ -14,7 +15,6 @@ import dev.millrace.train.hook.SessionRunContext;
 import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.hook.SessionRunValues;
 import dev.millrace.train.variable.GraphVariable;
-import java.nio.file.Path;
 import java.util.Map;
 
 /**
@@ -25,19 +25,18 @@ import java.util.Map;
  * <p>Threading: used by the thread of the steps.
  */
 final class EvaluationHook implements SessionRunHook {
-  /** The folder of the best model. */
-  static final String BEST = "best";
-
   private final JobSpec job;
   private final TrainingPlan settings;
   private final Scope scope;
   private final Evaluation evaluation;
   private final GraphVariable step;
   private final Progress progress;
-  private Saver saver;
+
+  /** Null if none is kept. */
+  private BestModel best;
+
   private EventWriter events;
   private long evaluated;
-  private double best = Double.NaN;
   private Map<String, Double> last = Map.of();
 
   EvaluationHook(
@@ -57,9 +56,11 @@ final class EvaluationHook implements SessionRunHook {
 
   @Override
   public void begin() {
+    if (job.best() != null) {
+      best = new BestModel(job.best(), job.highest(), settings.folder(), Saver.of(scope));
+    }
     if (settings.folder() != null) {
-      saver = job.best() == null ? null : Saver.of(scope);
-      events = new EventWriter(settings.folder().resolve("eval"));
+      events = new EventWriter(settings.folder().resolve(CheckpointFollower.FOLDER));
     }
   }
 
@@ -95,27 +96,10 @@ final class EvaluationHook implements SessionRunHook {
       last.forEach((name, value) -> events.addScalar(name, value.floatValue(), now));
       events.flush();
     }
-    keepBest(session, now);
+    if (best != null) {
+      best.offer(session, now, last);
+    }
     return last;
-  }
-
-  private void keepBest(Session session, long now) {
-    if (saver == null) {
-      return;
-    }
-    Double value = last.get(job.best());
-    if (value == null) {
-      throw MillraceException.invalid(
-          "The best model is to be kept by '%s'; the metrics of the model are %s.",
-          job.best(), last.keySet());
-    }
-    boolean better = Double.isNaN(best) || (job.highest() ? value > best : value < best);
-    if (better && !Double.isNaN(value)) {
-      best = value;
-      Path folder = settings.folder().resolve(BEST);
-      AtomicFile.makeDirectories(folder);
-      saver.save(session, folder.resolve("model.ckpt"), now);
-    }
   }
 
   @Override

@@ -33,11 +33,13 @@ final class InProcessJob {
   private static final Duration LEAVE = Duration.ofSeconds(30);
 
   private final Trainer trainer;
+  private final ParameterServer server;
   private final StopSwitch stop;
   private final List<CompletableFuture<JobResult>> tasks = new ArrayList<>();
 
-  InProcessJob(Trainer trainer, StopSwitch stop) {
+  InProcessJob(Trainer trainer, ParameterServer server, StopSwitch stop) {
     this.trainer = trainer;
+    this.server = server;
     this.stop = stop;
   }
 
@@ -58,7 +60,7 @@ final class InProcessJob {
       start(
           id.toString(),
           () -> {
-            trainer.serve(spec, id);
+            server.serve(spec, id);
             return null;
           });
     }

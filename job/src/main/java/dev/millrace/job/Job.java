@@ -5,6 +5,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.collective.Ring;
 import dev.millrace.job.flags.Flag;
 import dev.millrace.job.flags.ProgramFlags;
+import dev.millrace.job.report.Progress;
 import dev.millrace.train.data.Dataset;
 import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.job.Termination;
@@ -231,21 +232,32 @@ public final class Job {
   private JobResult start(StopSwitch stop, PrintStream out, ProgramFlags flags) {
     JobSpec job = spec();
     Place place = Place.of(flags);
+    ParameterServer server = new ParameterServer(flags.path(JobFlags.LOG_DIR), stop);
+    if (place.isServer()) {
+      // It has no use for the data, and its machine may not have it.
+      TrainingPlan.of(flags, place, () -> 0);
+      out.printf("%s: %s%n", name, place);
+      server.serve(place.cluster(), place.task());
+      return null;
+    }
+    boolean terminal = System.console() != null && System.console().isTerminal();
+    if (place.isEvaluator()) {
+      TrainingPlan plan = TrainingPlan.of(flags, place, () -> JobSpec.count(train.apply(flags)));
+      Progress shown = new Progress(out, plan.steps(), terminal);
+      Dataset test = evaluate == null ? null : evaluate.apply(flags);
+      return new CheckpointFollower(job, flags, plan, test, stop, shown).follow();
+    }
     Dataset data = train.apply(flags);
     TrainingPlan settings = TrainingPlan.of(flags, place, () -> JobSpec.count(data));
     Dataset test = evaluate == null ? null : evaluate.apply(flags);
-    boolean terminal = System.console() != null && System.console().isTerminal();
     Progress progress = new Progress(out, settings.steps(), terminal);
-    if (place.isEvaluator()) {
-      return new CheckpointFollower(job, flags, settings, test, progress).follow();
-    }
     out.printf("%s: %s, %d steps of %d%n", name, place, settings.steps(), settings.batchSize());
     Trainer trainer = new Trainer(job, flags, settings, data, test, stop, progress);
     if (place.mode() == Mode.LOCAL) {
       return trainer.local();
     }
     if (place.isWhole()) {
-      InProcessJob tasks = new InProcessJob(trainer, stop);
+      InProcessJob tasks = new InProcessJob(trainer, server, stop);
       return place.mode() == Mode.RING
           ? tasks.ring(place.workers())
           : tasks.cluster(place.ps(), place.workers());
@@ -254,10 +266,6 @@ public final class Job {
       try (Ring ring = Ring.init()) {
         return trainer.rank(ring);
       }
-    }
-    if (place.task().job().equals("ps")) {
-      trainer.serve(place.cluster(), place.task());
-      return null;
     }
     return trainer.work(place.cluster(), place.task(), false);
   }

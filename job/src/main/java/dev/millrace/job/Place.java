@@ -44,7 +44,8 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
     boolean rank =
         RankConfig.fromEnvironment(config).size() > 1 || config.find(RankSettings.RANK).isPresent();
     Mode mode = mode(flags, config, cluster != null || task != null, rank);
-    int workers = Math.max(1, flags.integer(JobFlags.WORKERS));
+    checkCounts(flags, mode);
+    int workers = flags.integer(JobFlags.WORKERS);
     if (!mode.hasServers()) {
       if (task != null && !task.job().equals(EVALUATOR)) {
         throw MillraceException.invalid(
@@ -77,18 +78,27 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
       throw MillraceException.invalid(
           "This process is %s, but of which cluster? Add --ps_hosts and --worker_hosts.", task);
     }
-    if (cluster.tasks("ps").isEmpty() || cluster.replicas().isEmpty()) {
-      throw MillraceException.invalid(
-          "The jobs of the cluster are %s; training needs ps and worker. Without parameter servers"
-              + " there is --mode ring.",
-          cluster.jobs());
-    }
+    cluster.checkTrains();
     if (!task.job().equals("ps") && !cluster.replicas().contains(task)) {
       throw MillraceException.invalid(
           "This process is %s; the tasks that train are %s, and the others ps or evaluator.",
           task, cluster.replicas());
     }
     cluster.address(task);
+    cluster.checkAddresses();
+  }
+
+  private static void checkCounts(ProgramFlags flags, Mode mode) {
+    boolean servers = flags.isGiven(JobFlags.PS);
+    if (mode == Mode.LOCAL && (servers || flags.isGiven(JobFlags.WORKERS))) {
+      throw MillraceException.invalid(
+          "--mode local trains in one process: leave out --ps and --workers, or use another mode.");
+    }
+    if (mode == Mode.RING && servers) {
+      throw MillraceException.invalid("--mode ring has no parameter servers: leave out --ps.");
+    }
+    TrainingPlan.positive(flags.integer(JobFlags.PS), JobFlags.PS);
+    TrainingPlan.positive(flags.integer(JobFlags.WORKERS), JobFlags.WORKERS);
   }
 
   private static Mode mode(ProgramFlags flags, Config config, boolean cluster, boolean rank) {
@@ -110,7 +120,13 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
       return tf == null ? null : tf.task();
     }
     Integer index = flags.integer(JobFlags.TASK_INDEX);
-    String given = config.find(ForeignVariables.TASK_INDEX).orElse("0").strip();
+    // A job has one evaluator.
+    String usual = job.equals(EVALUATOR) ? "0" : null;
+    String given = config.find(ForeignVariables.TASK_INDEX).map(String::strip).orElse(usual);
+    if (index == null && given == null) {
+      throw MillraceException.invalid(
+          "Which task of job '%s' is this process? Use --task_index.", job);
+    }
     try {
       return new TaskId(job, index != null ? index : Integer.parseInt(given));
     } catch (NumberFormatException e) {
@@ -135,12 +151,20 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
   }
 
   private static String text(String flag, Config config, Setting<String> variable) {
-    return Optional.ofNullable(flag).or(() -> config.find(variable)).orElse(null);
+    return Optional.ofNullable(flag)
+        .or(() -> config.find(variable))
+        .filter(s -> !s.isBlank())
+        .orElse(null);
   }
 
   /** Whether this process tests the checkpoints of a job that others train. */
   boolean isEvaluator() {
     return task != null && task.job().equals(EVALUATOR);
+  }
+
+  /** Whether this process is a parameter server. */
+  boolean isServer() {
+    return task != null && task.job().equals("ps");
   }
 
   /** Whether the whole job runs in this process. */

@@ -2,7 +2,6 @@ package dev.millrace.job;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Platform;
 import dev.millrace.cluster.ClusterSession;
 import dev.millrace.cluster.Server;
 import dev.millrace.cluster.spec.ClusterSpec;
@@ -11,6 +10,7 @@ import dev.millrace.collective.Ring;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Scope;
 import dev.millrace.job.flags.ProgramFlags;
+import dev.millrace.job.report.Progress;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.ring.RingOps;
@@ -18,24 +18,19 @@ import dev.millrace.ring.RingSettings;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.train.ReplicaDeviceSetter;
 import dev.millrace.train.data.Dataset;
-import dev.millrace.train.hook.SessionFactory;
 import dev.millrace.train.job.JobEnd;
-import dev.millrace.train.job.ServerSummaries;
 import dev.millrace.train.job.StopRequest;
 import dev.millrace.train.sync.StalenessHook;
-import java.time.Duration;
 import java.util.List;
 
 /**
- * The roles a process can have in a job: all of it, a parameter server, a worker or a rank. They
- * differ in how the graph is placed and in the hooks that belong to that; the rest is the same.
+ * The roles a process can have in a job: all of it, a worker or a rank. They differ in how the
+ * graph is placed and in the hooks that belong to that; the rest is the same.
  *
  * <p>Threading: several threads may have a role each by one of these.
  */
 final class Trainer {
-  private static final Duration LEAVE = Duration.ofSeconds(10);
-  private static final Duration SUMMARIES_EVERY = Duration.ofSeconds(10);
-  private static final String FIRST_PS = "/job:ps/task:0";
+  static final String FIRST_PS = "/job:ps/task:0";
 
   private final JobSpec job;
   private final ProgramFlags flags;
@@ -145,46 +140,8 @@ final class Trainer {
     }
   }
 
-  /** Is parameter server {@code id} until the chief is done; fails if the job has failed. */
-  void serve(ClusterSpec cluster, TaskId id) {
-    try (Server server = Server.start(cluster, id, StandardOps.registry());
-        ServerSummaries _ = summaries(id)) {
-      SessionFactory both =
-          graph -> new ClusterSession(graph, server.target(), reaching(FIRST_PS, id.name()));
-      stop.onRaise(
-          () -> {
-            // Without workers nobody saves, and nothing is to be waited for.
-            if (server.worker().servesOthers()) {
-              StopRequest.raise(StandardOps.registry(), both);
-            } else {
-              stop.nothingToSave();
-            }
-          });
-      SessionFactory own = graph -> new ClusterSession(graph, server.target(), reaching(id.name()));
-      List<String> replicas = cluster.replicas().stream().map(TaskId::toString).toList();
-      checkEndedWell(
-          JobEnd.await(
-              StandardOps.registry(), own, id.index(), replicas, LEAVE, Platform.system()));
-    }
-  }
-
-  private ServerSummaries summaries(TaskId id) {
-    return settings.folder() == null
-        ? null
-        : new ServerSummaries(settings.folder(), id.toString(), SUMMARIES_EVERY);
-  }
-
-  /** Fails if the job has not ended well. */
-  static void checkEndedWell(JobEnd.Outcome outcome) {
-    if (outcome.isStopped()) {
-      throw TrainingTask.stopped();
-    }
-    if (outcome.cause() != null) {
-      throw new MillraceException(Code.ABORTED, "The job failed: " + outcome.cause());
-    }
-  }
-
-  private static ConfigProto reaching(String... tasks) {
+  /** A configuration of sessions that need {@code tasks} alone. */
+  static ConfigProto reaching(String... tasks) {
     return ConfigProto.newBuilder().addAllDeviceFilters(List.of(tasks)).build();
   }
 }

@@ -46,7 +46,7 @@ record TrainingPlan(
       throw MillraceException.invalid("Give --steps or --epochs, not both.");
     }
     if (steps != null) {
-      positive(Math.toIntExact(Math.min(steps, Integer.MAX_VALUE)), JobFlags.STEPS);
+      positive(steps, JobFlags.STEPS);
     }
     int together = mode == Mode.SYNC || mode == Mode.RING ? workers - backup : 1;
     int timeout = atLeastZero(flags.integer(JobFlags.STEP_TIMEOUT), JobFlags.STEP_TIMEOUT);
@@ -56,7 +56,7 @@ record TrainingPlan(
         batch,
         flags.path(JobFlags.LOG_DIR),
         Duration.ofSeconds(positive(flags.integer(JobFlags.SAVE_EVERY), JobFlags.SAVE_EVERY)),
-        Math.max(0, flags.longInteger(JobFlags.EVALUATE_EVERY)),
+        atLeastZero(flags.longInteger(JobFlags.EVALUATE_EVERY), JobFlags.EVALUATE_EVERY),
         timeout == 0 ? null : Duration.ofSeconds(timeout),
         backup,
         atLeastZero(flags.integer(JobFlags.STALENESS_BOUND), JobFlags.STALENESS_BOUND),
@@ -73,16 +73,18 @@ record TrainingPlan(
     return Math.max(1, Math.ceilDiv(epochs * examples, perStep));
   }
 
-  private static int positive(int value, String flag) {
-    if (value < 1) {
-      throw MillraceException.invalid("--%s is %d; it must be at least 1.", flag, value);
-    }
-    return value;
+  /** Checks that {@code value} is at least 1. */
+  static <N extends Number> N positive(N value, String flag) {
+    return atLeast(1, value, flag);
   }
 
-  private static int atLeastZero(int value, String flag) {
-    if (value < 0) {
-      throw MillraceException.invalid("--%s is %d; it must be at least 0.", flag, value);
+  private static <N extends Number> N atLeastZero(N value, String flag) {
+    return atLeast(0, value, flag);
+  }
+
+  private static <N extends Number> N atLeast(long least, N value, String flag) {
+    if (value.longValue() < least) {
+      throw MillraceException.invalid("--%s is %s; it must be at least %d.", flag, value, least);
     }
     return value;
   }

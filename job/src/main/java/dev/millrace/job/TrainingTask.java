@@ -6,6 +6,8 @@ import dev.millrace.base.Timers;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
 import dev.millrace.job.flags.ProgramFlags;
+import dev.millrace.job.report.Progress;
+import dev.millrace.job.report.ProgressHook;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.GraphSummaries;

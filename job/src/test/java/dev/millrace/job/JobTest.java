@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.jr.ob.JSON;
 import dev.millrace.base.MillraceException;
+import dev.millrace.cluster.HeldPorts;
 import dev.millrace.graph.Output;
 import dev.millrace.ops.array.Const;
 import dev.millrace.tensor.Shape;
@@ -146,9 +147,30 @@ class JobTest {
     assertTrue(Files.exists(folder.resolve("best/checkpoint")));
   }
 
+  /** No accuracy is above that of the note: the job that goes on must leave the folder alone. */
   @Test
-  void anEvaluatorFollowsTheCheckpointsOfAJob() {
-    Job job = Click.job(trained);
+  void aJobThatGoesOnKeepsABetterModelOfBefore() throws IOException {
+    Job job = Click.job(trained).keepHighest("accuracy");
+    assertEquals(0, run(job, "--steps=20", "--log-dir", folder.toString()), err());
+    Path note = folder.resolve("best/best.json");
+    Map<String, Object> first = JSON.std.mapFrom(Files.readString(note));
+    assertEquals(20, first.get("step"));
+    assertEquals(((Map<?, ?>) result().get("metrics")).get("accuracy"), first.get("value"));
+    String better = "{\"metric\":\"accuracy\",\"value\":1.5,\"step\":20}";
+    Files.writeString(note, better);
+    String checkpoint = Files.readString(folder.resolve("best/checkpoint"));
+    assertEquals(0, run(job, "--steps=40", "--log-dir", folder.toString()), err());
+    assertEquals(better, Files.readString(note));
+    assertEquals(checkpoint, Files.readString(folder.resolve("best/checkpoint")));
+    // By another metric the figure means nothing.
+    Job other = Click.job(trained).keepLowest("loss");
+    assertEquals(0, run(other, "--steps=60", "--log-dir", folder.toString()), err());
+    assertEquals("loss", JSON.std.mapFrom(Files.readString(note)).get("metric"));
+  }
+
+  @Test
+  void anEvaluatorFollowsTheCheckpointsOfAJob() throws IOException {
+    Job job = Click.job(trained).keepHighest("accuracy");
     assertEquals(0, run(job, "--steps=30", "--log-dir", folder.toString()), err());
     int code =
         run(
@@ -160,6 +182,54 @@ class JobTest {
             folder.toString());
     assertEquals(0, code, err());
     assertTrue(out.toString(StandardCharsets.UTF_8).contains("step 30/30  evaluation:"));
+    Path own = folder.resolve("eval");
+    Map<String, Object> found = JSON.std.mapFrom(Files.readString(own.resolve(JobResult.FILE)));
+    assertEquals(result().get("metrics"), found.get("metrics"));
+    assertTrue(Files.exists(own.resolve("best/best.json")));
+  }
+
+  @Test
+  void anEvaluatorThatIsToldToStopLeavesAtOnce() throws Exception {
+    CompletableFuture<Void> nothing = new CompletableFuture<>();
+    StopSwitch own = new StopSwitch(() -> nothing.complete(null));
+    PrintStream both = new PrintStream(err, true);
+    String[] args = {"--job_name=evaluator", "--steps=30", "--log-dir", folder.toString()};
+    Job job = Click.job(trained);
+    CompletableFuture<Integer> code =
+        CompletableFuture.supplyAsync(() -> job.call(own, both, both, args));
+    own.raise();
+    assertEquals(143, code.get(30, TimeUnit.SECONDS), err());
+    assertTrue(nothing.isDone());
+    assertTrue(err().contains("The evaluator was told to stop"), err());
+  }
+
+  /** A parameter server without workers, which is told to stop as soon as it serves. */
+  @Test
+  void aParameterServerDoesNotReadTheData() throws Exception {
+    Job job =
+        Job.named("far")
+            .model(m -> Model.minimizing(line(m)))
+            .train(
+                () -> {
+                  throw new AssertionError("The data was read");
+                });
+    try (HeldPorts ports = HeldPorts.take(2)) {
+      String[] args = {
+        "--ps_hosts=" + ports.addresses().get(0),
+        "--worker_hosts=" + ports.addresses().get(1),
+        "--job_name=ps",
+        "--task_index=0"
+      };
+      CompletableFuture<Void> nothing = new CompletableFuture<>();
+      StopSwitch own = new StopSwitch(() -> nothing.complete(null));
+      PrintStream both = new PrintStream(err, true);
+      CompletableFuture<Integer> code = new CompletableFuture<>();
+      Thread.ofVirtual().start(() -> code.complete(job.call(own, both, both, args)));
+      own.raise();
+      CompletableFuture.anyOf(nothing, code).get(60, TimeUnit.SECONDS);
+      assertTrue(nothing.isDone(), err());
+      assertFalse(code.isDone(), err());
+    }
   }
 
   @Test
@@ -185,6 +255,19 @@ class JobTest {
     assertFalse(err().contains("\tat "), err());
   }
 
+  @Test
+  void anInfiniteLossIsNoticed() {
+    Job job =
+        Job.named("line")
+            .model(m -> Model.minimizing(line(m)))
+            .train(
+                () ->
+                    Datasets.generated(
+                        8, i -> new Tensor[] {Tensor.vector(i * 1e30f), Tensor.vector(-1e30f)}));
+    assertEquals(1, run(job, "--batch-size=4", "--steps=4"));
+    assertTrue(err().contains("is Infinity at worker 0, and all of its input are numbers"), err());
+  }
+
   private static Tensor one(int i) {
     return Tensor.vector((float) i);
   }
@@ -198,6 +281,10 @@ class JobTest {
     assertSays(2, "click: There is no flag '--step'. Closest: --steps", "--step=4");
     assertSays(2, "click: --steps is 0; it must be at least 1.", "--steps=0");
     assertSays(2, "click: Give --steps or --epochs, not both.", "--steps=1", "--epochs=1");
+    assertSays(2, "click: --steps is -4294967297; it", "--steps=-4294967297");
+    assertSays(2, "click: --workers is 0; it must be at least 1.", "--mode=ring", "--workers=0");
+    assertSays(2, "click: --ps is -1; it must be at least 1.", "--mode=async", "--ps=-1");
+    assertSays(2, "click: --evaluate-every is -5; it must be at least 0.", "--evaluate-every=-5");
     assertSays(2, "click: --mode is 'fast'; it must be one of", "--mode=fast");
   }
 

@@ -85,9 +85,49 @@ class PlaceTest {
   }
 
   @Test
+  void mpichAndSlurmMakeARank() {
+    Place pmi = place(Map.of("PMI_RANK", "1", "PMI_SIZE", "3"));
+    assertTrue(pmi.rank());
+    assertEquals("ring, 3 ranks: a rank", pmi.toString());
+    Map<String, String> slurm =
+        Map.of(
+            "SLURM_PROCID",
+            "0",
+            "SLURM_NTASKS",
+            "4",
+            "SLURM_STEP_ID",
+            "0",
+            "SLURM_JOB_ID",
+            "7",
+            "SLURM_STEP_NUM_NODES",
+            "1",
+            "SLURM_STEP_NUM_TASKS",
+            "4");
+    assertTrue(place(slurm).rank());
+    assertEquals(4, place(slurm).workers());
+    // A flag of the mode counts more: every shell of a job of Slurm has these.
+    assertEquals(Mode.LOCAL, place(slurm, "--mode=local").mode());
+  }
+
+  @Test
   void aPlaceThatMakesNoSenseIsRefused() {
     assertRefused("add --job_name", Map.of(), "--ps_hosts=h:1", "--worker_hosts=h:2");
     assertRefused("of which cluster", Map.of(), "--job_name=worker", "--task_index=0");
+    String[] hosts = {"--ps_hosts=h:1", "--worker_hosts=h:2"};
+    assertRefused("Use --task_index", Map.of(), hosts[0], hosts[1], "--job_name=worker");
+    assertRefused(
+        "ps/0 and worker/0 have the same address, h:1",
+        Map.of(),
+        "--ps_hosts=h:1",
+        "--worker_hosts=h:1",
+        "--job_name=worker",
+        "--task_index=0");
+    String sparse =
+        "{\"cluster\":{\"ps\":[\"h:1\"],\"worker\":{\"0\":\"h:2\",\"2\":\"h:3\"}},"
+            + "\"task\":{\"type\":\"worker\",\"index\":0}}";
+    assertRefused("leaves out some tasks of job 'worker'", Map.of("TF_CONFIG", sparse));
+    assertRefused("leave out --ps and --workers", Map.of(), "--workers=2");
+    assertRefused("no parameter servers: leave out --ps", Map.of(), "--mode=ring", "--ps=2");
     assertRefused("it must be one of", Map.of(), "--mode", "fast");
     assertRefused(
         "has no tasks",

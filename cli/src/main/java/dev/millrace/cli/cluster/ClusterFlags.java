@@ -7,7 +7,6 @@ import dev.millrace.base.config.Setting;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.spec.TfConfig;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import picocli.CommandLine.Option;
@@ -84,15 +83,7 @@ public final class ClusterFlags {
   /** The cluster that is described. No two of its tasks may have the same address. */
   public ClusterSpec cluster() {
     ClusterSpec spec = described();
-    Map<String, TaskId> byAddress = new HashMap<>();
-    for (TaskId task : spec.tasks()) {
-      TaskId other = byAddress.putIfAbsent(spec.address(task), task);
-      if (other != null) {
-        throw MillraceException.invalid(
-            "%s and %s have the same address, %s. Give each task a port of its own.",
-            other, task, spec.address(task));
-      }
-    }
+    spec.checkAddresses();
     return spec;
   }
 

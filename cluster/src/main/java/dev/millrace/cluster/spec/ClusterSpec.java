@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -200,5 +201,35 @@ public final class ClusterSpec {
   @Override
   public String toString() {
     return jobs.toString();
+  }
+
+  /** Fails if two tasks have the same address. */
+  public void checkAddresses() {
+    Map<String, TaskId> byAddress = new HashMap<>();
+    for (TaskId task : tasks()) {
+      TaskId other = byAddress.putIfAbsent(address(task), task);
+      if (other != null) {
+        throw MillraceException.invalid(
+            "%s and %s have the same address, %s. Give each task a port of its own.",
+            other, task, address(task));
+      }
+    }
+  }
+
+  /** Fails unless there are parameter servers and workers to train with, none of them left out. */
+  public void checkTrains() {
+    for (String job : List.of("ps", "worker")) {
+      if (!tasks(job).isEmpty() && tasks(job).lastKey() != tasks(job).size() - 1) {
+        throw MillraceException.invalid(
+            "The cluster leaves out some tasks of job '%s': it has %s. Training needs all of them.",
+            job, tasks(job).keySet());
+      }
+    }
+    if (tasks("ps").isEmpty() || replicas().isEmpty()) {
+      throw MillraceException.invalid(
+          "The jobs of the cluster are %s; training needs ps and worker. Without parameter servers"
+              + " there is --mode ring, which millrace launch starts.",
+          jobs());
+    }
   }
 }

@@ -6,7 +6,7 @@ import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.graph.Scope;
-import dev.millrace.job.Progress;
+import dev.millrace.job.report.Progress;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.NoOp;
 import dev.millrace.runtime.LocalSession;

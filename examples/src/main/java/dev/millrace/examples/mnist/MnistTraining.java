@@ -13,7 +13,7 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.job.Mode;
-import dev.millrace.job.Progress;
+import dev.millrace.job.report.Progress;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.ring.DistributedOptimizer;

@@ -8,7 +8,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Scope;
 import dev.millrace.job.Mode;
-import dev.millrace.job.Progress;
+import dev.millrace.job.report.Progress;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.NoOp;
 import dev.millrace.runtime.LocalSession;

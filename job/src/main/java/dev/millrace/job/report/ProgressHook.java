@@ -1,4 +1,4 @@
-package dev.millrace.job;
+package dev.millrace.job.report;
 
 import dev.millrace.graph.Output;
 import dev.millrace.train.hook.SessionRunArgs;
@@ -7,7 +7,7 @@ import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.hook.SessionRunValues;
 
 /** Shows every step. */
-record ProgressHook(Progress progress, Output loss, Output step) implements SessionRunHook {
+public record ProgressHook(Progress progress, Output loss, Output step) implements SessionRunHook {
   @Override
   public SessionRunArgs beforeRun(SessionRunContext context) {
     return SessionRunArgs.fetching(loss, step);

@@ -1,4 +1,4 @@
-package dev.millrace.job;
+package dev.millrace.job.report;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

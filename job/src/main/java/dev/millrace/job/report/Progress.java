@@ -1,4 +1,4 @@
-package dev.millrace.job;
+package dev.millrace.job.report;
 
 import dev.millrace.base.Timers;
 import java.io.PrintStream;
