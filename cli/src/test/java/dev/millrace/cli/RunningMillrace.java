@@ -161,11 +161,11 @@ public final class RunningMillrace implements AutoCloseable {
     return process.exitValue();
   }
 
-  String out() {
+  public String out() {
     return out.all();
   }
 
-  String err() {
+  public String err() {
     return err.all();
   }
 

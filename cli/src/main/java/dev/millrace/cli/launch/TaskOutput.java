@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
+import java.io.PushbackInputStream;
 import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -22,6 +23,10 @@ import java.util.List;
 final class TaskOutput implements AutoCloseable {
   private static final Duration READ_REST = Duration.ofSeconds(2);
   private static final int KEPT_LINES = 40;
+
+  /** What a JVM says first of the Vector API, and cannot be told not to. */
+  private static final byte[] INCUBATOR_WARNING =
+      "WARNING: Using incubator modules: jdk.incubator.vector\n".getBytes(StandardCharsets.UTF_8);
 
   /** Null where the stream is not shown. */
   private final PrintWriter out;
@@ -76,7 +81,7 @@ final class TaskOutput implements AutoCloseable {
   private void read(InputStream from, PrintWriter to, java.util.function.Consumer<String> keep) {
     StringBuilder line = new StringBuilder();
     char[] some = new char[4096];
-    try (Reader in = new InputStreamReader(from, StandardCharsets.UTF_8)) {
+    try (Reader in = new InputStreamReader(withoutIncubatorWarning(from), StandardCharsets.UTF_8)) {
       for (int n = in.read(some); n >= 0; n = in.read(some)) {
         if (to != null && label == null) {
           synchronized (to) {
@@ -94,6 +99,22 @@ final class TaskOutput implements AutoCloseable {
     if (!line.isEmpty()) {
       end(line, to, keep);
     }
+  }
+
+  /** Leaves that warning out if the stream begins with it. */
+  private static InputStream withoutIncubatorWarning(InputStream from) throws IOException {
+    PushbackInputStream in = new PushbackInputStream(from, INCUBATOR_WARNING.length);
+    for (int n = 0; n < INCUBATOR_WARNING.length; n++) {
+      int b = in.read();
+      if (b != INCUBATOR_WARNING[n]) {
+        if (b >= 0) {
+          in.unread(b);
+        }
+        in.unread(INCUBATOR_WARNING, 0, n);
+        return in;
+      }
+    }
+    return in;
   }
 
   /** A line that is written over on a terminal is logged as it looks in the end. */

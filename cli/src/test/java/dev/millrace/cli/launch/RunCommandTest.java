@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -96,6 +97,26 @@ class RunCommandTest {
             LaunchedSum.class.getName());
     assertEquals(0, said.code(), said.toString());
     assertTrue(said.out().endsWith("sum 1 rank 0/1 local 0/1 cross 0/1\n"), said.out());
+  }
+
+  @Test
+  void theWarningOfAJvmIsLeftOutAndNothingElse() {
+    String warning = "WARNING: Using incubator modules: jdk.incubator.vector";
+    Map.of(
+            warning,
+            "",
+            warning + "\\nmore",
+            "[worker/0] more",
+            "WARNING: Using",
+            "[worker/0] WARNING: Using",
+            "other",
+            "[worker/0] other")
+        .forEach(
+            (printed, shown) -> {
+              String script = "printf '" + printed + "\\n' >&2";
+              Ran said = run("--mode", "local", "--show-all", "--", "sh", "-c", script);
+              assertEquals(shown, said.err().strip(), said.toString());
+            });
   }
 
   @Test
