@@ -113,8 +113,11 @@ final class LinkFolder implements AutoCloseable {
     return is ? other : null;
   }
 
-  /** Removes what killed processes left: folders whose locks are free. */
-  private static void deleteAbandoned(Path parent) {
+  /**
+   * Removes what killed processes left: folders whose locks are free. One thread at a time: Java
+   * refuses a second lock of this process on the same file.
+   */
+  private static synchronized void deleteAbandoned(Path parent) {
     try (DirectoryStream<Path> files = Files.newDirectoryStream(parent, PREFIX + "*" + LOCK)) {
       for (Path lock : files) {
         String name = lock.getFileName().toString();

@@ -19,7 +19,12 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -62,6 +67,31 @@ class LinkFolderTest {
       assertNotNull(folder.sibling(second.path()));
       assertNull(folder.sibling(base));
       assertNull(folder.sibling(parent()));
+    }
+    assertEquals(List.of(), files(parent()));
+  }
+
+  @Test
+  @Timeout(value = 60, unit = TimeUnit.SECONDS)
+  void tasksOfOneProcessThatStartAtOnceAllClearUp() throws Exception {
+    for (int i = 0; i < 200; i++) {
+      Files.createDirectory(abandoned("link-1-" + i));
+    }
+    CyclicBarrier together = new CyclicBarrier(4);
+    try (ExecutorService tasks = Executors.newFixedThreadPool(together.getParties())) {
+      List<Future<Void>> starts = new ArrayList<>();
+      for (int i = 0; i < together.getParties(); i++) {
+        starts.add(
+            tasks.submit(
+                () -> {
+                  together.await();
+                  create().close();
+                  return null;
+                }));
+      }
+      for (Future<Void> start : starts) {
+        start.get();
+      }
     }
     assertEquals(List.of(), files(parent()));
   }
