@@ -45,12 +45,17 @@ final class InProcessJob {
 
   /** Trains with {@code ps} parameter servers and {@code workers}. */
   JobResult cluster(int ps, int workers) {
-    ClusterSpec spec;
+    // Held to the end: a task that is slow to start must find its port free.
     try (HeldPorts ports = HeldPorts.take(ps + workers)) {
       List<String> all = ports.addresses();
-      spec =
-          ClusterSpec.of(Map.of("ps", all.subList(0, ps), "worker", all.subList(ps, ps + workers)));
+      return cluster(
+          ClusterSpec.of(Map.of("ps", all.subList(0, ps), "worker", all.subList(ps, ps + workers))),
+          ps,
+          workers);
     }
+  }
+
+  private JobResult cluster(ClusterSpec spec, int ps, int workers) {
     for (int i = 0; i < workers; i++) {
       TaskId id = new TaskId("worker", i);
       start(id.toString(), () -> trainer.work(spec, id, true));
