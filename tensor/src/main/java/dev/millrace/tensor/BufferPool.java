@@ -1,5 +1,6 @@
 package dev.millrace.tensor;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.config.ComputeSettings;
 import dev.millrace.base.config.Config;
@@ -48,6 +49,9 @@ public final class BufferPool {
   /** A buffer of at least {@code bytes}, with one reference and undefined contents. */
   public Buffer allocate(long bytes) {
     int c = sizeClass(bytes);
+    if (c >= CLASSES) {
+      throw noMemory(bytes, null);
+    }
     Buffer b = free[c].pop();
     if (b != null) {
       keptBytes.addAndGet(-b.capacityBytes());
@@ -63,14 +67,7 @@ public final class BufferPool {
       try {
         memory = NativeMemory.allocate(size);
       } catch (OutOfMemoryError again) {
-        throw new MillraceException(
-            dev.millrace.base.Code.RESOURCE_EXHAUSTED,
-            "No memory for a tensor of "
-                + bytes
-                + " bytes; "
-                + nativeBytes.get()
-                + " bytes are in use by others. Use a smaller batch or a larger machine.",
-            again);
+        throw noMemory(bytes, again);
       }
     }
     nativeBytes.addAndGet(size);
@@ -79,6 +76,17 @@ public final class BufferPool {
       Poison.fillStart(memory);
     }
     return Buffer.pooled(memory, owner, c);
+  }
+
+  private MillraceException noMemory(long bytes, OutOfMemoryError cause) {
+    return new MillraceException(
+        Code.RESOURCE_EXHAUSTED,
+        "No memory for a tensor of "
+            + bytes
+            + " bytes; "
+            + nativeBytes.get()
+            + " bytes are in use by others. Use a smaller batch or a larger machine.",
+        cause);
   }
 
   private void reclaim(Buffer b) {

@@ -21,7 +21,7 @@ public final class Refs {
   /** A tensor of undefined contents with one reference. */
   public static Tensor allocate(DType dtype, Shape shape) {
     if (!dtype.isPlain()) {
-      return ofObjects(dtype, shape, new Object[Math.toIntExact(shape.elements())]);
+      return ofObjects(dtype, shape, Tensor.newObjects(dtype, shape));
     }
     return ofBuffer(
         dtype, shape, BufferPool.shared().allocate(Tensor.byteSize(dtype, shape)), null);

@@ -63,7 +63,7 @@ public final class Tensor implements AutoCloseable {
   /** A tensor of undefined contents. */
   public static Tensor allocate(DType dtype, Shape shape) {
     if (!dtype.isPlain()) {
-      return ofObjects(dtype, shape, new Object[Math.toIntExact(shape.elements())]);
+      return ofObjects(dtype, shape, newObjects(dtype, shape));
     }
     Buffer b = BufferPool.shared().allocate(byteSize(dtype, shape));
     Ownership o = Ownership.of(b, null);
@@ -94,7 +94,22 @@ public final class Tensor implements AutoCloseable {
     if (!shape.isKnown()) {
       throw new IllegalArgumentException("a tensor needs a known shape, not " + shape);
     }
-    return Math.multiplyExact(shape.elements(), (long) dtype.bytes());
+    try {
+      return Math.multiplyExact(shape.elements(), (long) dtype.bytes());
+    } catch (ArithmeticException e) {
+      throw MillraceException.invalid(
+          "A %s tensor of shape %s needs more than 2^63 bytes.", dtype, shape);
+    }
+  }
+
+  /** Room for the elements of a tensor of objects. */
+  static Object[] newObjects(DType dtype, Shape shape) {
+    if (shape.elements() > Integer.MAX_VALUE) {
+      throw MillraceException.invalid(
+          "A %s tensor of shape %s has %d elements; at most %d are possible.",
+          dtype, shape, shape.elements(), Integer.MAX_VALUE);
+    }
+    return new Object[(int) shape.elements()];
   }
 
   /** A float scalar. */

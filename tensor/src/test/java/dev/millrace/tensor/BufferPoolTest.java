@@ -1,8 +1,11 @@
 package dev.millrace.tensor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
 import dev.millrace.base.leak.LeakCheck;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -47,6 +50,16 @@ class BufferPoolTest {
     kept.release();
     assertEquals(LIMIT / 4, pool.keptBytes());
     pool.trim();
+  }
+
+  @Test
+  void aSizeThatNoMachineHasIsRefused() {
+    for (long bytes : new long[] {(7L << 60) + 1, Long.MAX_VALUE}) {
+      MillraceException e = assertThrows(MillraceException.class, () -> pool.allocate(bytes));
+      assertEquals(Code.RESOURCE_EXHAUSTED, e.code());
+      assertTrue(e.getMessage().contains(Long.toString(bytes)), e::getMessage);
+    }
+    assertEquals(0, pool.nativeBytes());
   }
 
   @Test
