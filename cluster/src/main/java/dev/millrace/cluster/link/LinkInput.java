@@ -203,7 +203,7 @@ final class LinkInput {
     Buffer memory = shared.receive(id, capacity);
     try {
       return Refs.ofBuffer(dtype, shape, memory);
-    } catch (IllegalArgumentException e) {
+    } catch (IllegalArgumentException | MillraceException e) {
       memory.release();
       throw new IOException(e.getMessage(), e);
     }
