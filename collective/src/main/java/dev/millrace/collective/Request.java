@@ -80,11 +80,9 @@ record Request(
   }
 
   void write(Packet p) {
-    p.putByte(kind.ordinal()).putString(name);
+    p.putConstant(kind).putString(name);
     p.putInts(members.stream().mapToInt(Integer::intValue).toArray());
-    p.putByte(op == null ? -1 : op.ordinal())
-        .putInt(root)
-        .putInt(dtype == null ? 0 : dtype.number());
+    p.putConstant(op).putInt(root).putInt(dtype == null ? 0 : dtype.number());
     p.putInt(shapes.size());
     for (Shape s : shapes) {
       p.putLongs(s.dims());
@@ -93,10 +91,10 @@ record Request(
   }
 
   static Request read(Packet p) {
-    Kind kind = Kind.values()[p.getByte()];
+    Kind kind = p.getConstant(Kind.values());
     String name = p.getString();
     List<Integer> members = Arrays.stream(p.getInts()).boxed().toList();
-    int op = p.getByte();
+    ReduceOp op = p.getConstantOrNull(ReduceOp.values());
     int root = p.getInt();
     int dtype = p.getInt();
     int count = p.getInt();
@@ -106,14 +104,7 @@ record Request(
     }
     List<Long> splits = Arrays.stream(p.getLongs()).boxed().toList();
     return new Request(
-        kind,
-        name,
-        members,
-        op < 0 ? null : ReduceOp.values()[op],
-        root,
-        dtype == 0 ? null : DType.of(dtype),
-        shapes,
-        splits);
+        kind, name, members, op, root, dtype == 0 ? null : DType.of(dtype), shapes, splits);
   }
 
   /** What was submitted, in words. */

@@ -43,6 +43,11 @@ public final class Packet {
     return this;
   }
 
+  /** Appends the number of a constant, which may be null. */
+  public Packet putConstant(Enum<?> v) {
+    return putByte(v == null ? -1 : v.ordinal());
+  }
+
   /** Appends four bytes. */
   public Packet putInt(int v) {
     room(4).putInt(v);
@@ -87,6 +92,24 @@ public final class Packet {
   /** Takes what {@link #putByte} has put, with its sign. */
   public int getByte() {
     return read(() -> (int) buffer.get());
+  }
+
+  /** Takes what {@link #putConstant} has put: one of {@code all} constants of a type, or null. */
+  public <E extends Enum<E>> E getConstantOrNull(E[] all) {
+    int number = getByte();
+    if (number < -1 || number >= all.length) {
+      throw damaged();
+    }
+    return number == -1 ? null : all[number];
+  }
+
+  /** Takes what {@link #putConstant} has put, where null is not permitted. */
+  public <E extends Enum<E>> E getConstant(E[] all) {
+    E constant = getConstantOrNull(all);
+    if (constant == null) {
+      throw damaged();
+    }
+    return constant;
   }
 
   /** Takes what {@link #putInt} has put. */
