@@ -1,6 +1,8 @@
 package dev.millrace.tensor;
 
 import dev.millrace.base.config.ComputeSettings;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
@@ -35,6 +37,12 @@ final class Ownership implements Runnable {
   private volatile Throwable closedAt;
   private Cleaner.Cleanable cleanable;
 
+  /** What the segment that a program was given can be accessed until; null if it has none. */
+  private volatile Arena access;
+
+  /** The memory as a program sees it; null until it asks. */
+  private volatile MemorySegment view;
+
   private Ownership(Buffer buffer, String name) {
     this.buffer = buffer;
     this.name = name;
@@ -63,8 +71,49 @@ final class Ownership implements Runnable {
     return closed;
   }
 
+  /**
+   * The memory of {@code tensor} for a program: each access checks that the tensor is not closed.
+   */
+  MemorySegment view(Tensor tensor) {
+    MemorySegment v = view;
+    return v != null && !closed ? v : makeView(tensor);
+  }
+
+  private synchronized MemorySegment makeView(Tensor tensor) {
+    check(tensor);
+    if (view == null) {
+      access = Arena.ofShared();
+      view = tensor.data.reinterpret(access, null);
+    }
+    // Whoever closes this now sees the arena, or has marked this closed before.
+    if (closed) {
+      endAccess(true);
+      throw closed(tensor);
+    }
+    return view;
+  }
+
+  /**
+   * Forgets the view, and if {@code now} refuses all accesses through it. Returns the scope of
+   * those that go on; null if there are none.
+   */
+  private synchronized MemorySegment.Scope endAccess(boolean now) {
+    Arena a = access;
+    access = null;
+    view = null;
+    if (a != null && now) {
+      try {
+        a.close();
+        return null;
+      } catch (IllegalStateException aNativeCallUsesIt) {
+        // It ends when it ends.
+      }
+    }
+    return a == null ? null : a.scope();
+  }
+
   void close() {
-    if (!closed && give()) {
+    if (!closed && give(true)) {
       closedAt = TensorChecks.RECORDS_CLOSE ? new Throwable("The tensor was closed here.") : null;
       if (cleanable != null) {
         cleanable.clean();
@@ -75,13 +124,19 @@ final class Ownership implements Runnable {
   /** What the garbage collector does. */
   @Override
   public void run() {
-    give();
+    give(false);
   }
 
-  private boolean give() {
+  private boolean give(boolean byProgram) {
     boolean first = CLOSED.compareAndSet(this, false, true);
     if (first && buffer != null) {
-      buffer.release();
+      MemorySegment.Scope used = access == null ? null : endAccess(byProgram);
+      if (used == null) {
+        buffer.release();
+      } else {
+        // The memory stays as long as somebody has a segment of it.
+        CLEANER.register(used, buffer::release);
+      }
     }
     return first;
   }

@@ -220,6 +220,21 @@ public final class Refs {
     return copy;
   }
 
+  /** Copies bytes of elements from one tensor of a plain type to another, of either kind. */
+  public static void copyBytes(Tensor from, long start, Tensor to, long toStart, long bytes) {
+    Buffer held = from.hold();
+    try {
+      Buffer toHeld = to.hold();
+      try {
+        MemorySegment.copy(from.data, start, to.data, toStart, bytes);
+      } finally {
+        to.letGo(toHeld);
+      }
+    } finally {
+      from.letGo(held);
+    }
+  }
+
   /** Copies {@code count} elements from one array of objects to another, strided. */
   public static void copyObjects(
       Object[] from,

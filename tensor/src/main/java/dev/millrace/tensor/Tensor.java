@@ -262,7 +262,8 @@ public final class Tensor implements AutoCloseable {
 
   /**
    * The elements of a plain type. The segment is the memory itself: valid until the tensor is
-   * closed or unreachable, which accesses to the segment do not check.
+   * closed or unreachable. With {@code -Dmillrace.tensor.debug=true} every access to the segment of
+   * a closed tensor fails with an {@link IllegalStateException}; otherwise it is not checked.
    */
   public MemorySegment data() {
     checkMemory();
@@ -272,7 +273,7 @@ public final class Tensor implements AutoCloseable {
               ? "a tensor in the memory of a device cannot be read on the host"
               : "a " + dtype + " tensor has no native data");
     }
-    return data;
+    return owner != null && TensorChecks.CHECKS_SEGMENTS ? owner.view(this) : data;
   }
 
   /** The elements of a string, resource or variant tensor, not copied. */

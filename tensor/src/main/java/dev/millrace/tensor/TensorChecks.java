@@ -2,6 +2,7 @@ package dev.millrace.tensor;
 
 import dev.millrace.base.config.ComputeSettings;
 import dev.millrace.base.config.Config;
+import dev.millrace.base.leak.LeakCheck;
 
 /** The switches that find mistakes in the use of tensors. They are read once. */
 final class TensorChecks {
@@ -11,4 +12,7 @@ final class TensorChecks {
   static final boolean RECORDS_CLOSE = Config.ofProcess().get(ComputeSettings.TENSOR_DEBUG);
 
   private TensorChecks() {}
+
+  /** Whether the segments that programs get of tensors are checked for use after close. */
+  static final boolean CHECKS_SEGMENTS = RECORDS_CLOSE || LeakCheck.ON;
 }

@@ -6,6 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.AddressLayout;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.ref.WeakReference;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -13,7 +23,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 /** A tensor that was closed can neither be used nor show what is in its memory now. */
@@ -135,6 +147,101 @@ class ClosedTensorTest {
     assertThrows(ClosedTensorException.class, () -> Refs.retain(closed));
     closed.close();
     assertArrayEquals(new float[] {3, 4}, next.toFloats());
+  }
+
+  @Test
+  void theSegmentOfAClosedTensorCannotBeAccessed() {
+    Tensor t = Tensor.vector(1f, 2f);
+    MemorySegment data = t.data();
+    MemorySegment second = data.asSlice(4);
+    assertEquals(1f, data.get(ElementAccess.F32, 0));
+    assertEquals(2f, second.get(ElementAccess.F32, 0));
+    t.close();
+    assertThrows(IllegalStateException.class, () -> data.get(ElementAccess.F32, 0));
+    assertThrows(IllegalStateException.class, () -> second.set(ElementAccess.F32, 0, 5f));
+    assertThrows(IllegalStateException.class, () -> data.fill((byte) 0));
+  }
+
+  @Test
+  void theSegmentOfOneHandleEndsWithThatHandle() {
+    Tensor t = Tensor.vector(1f, 2f);
+    Tensor other = t.reshaped(Shape.of(2, 1));
+    MemorySegment data = t.data();
+    MemorySegment same = other.data();
+    t.close();
+    assertThrows(IllegalStateException.class, () -> data.get(ElementAccess.F32, 0));
+    assertEquals(2f, same.get(ElementAccess.F32, 4));
+    other.close();
+    assertThrows(IllegalStateException.class, () -> same.get(ElementAccess.F32, 4));
+  }
+
+  @Test
+  void theSegmentKeepsTheMemoryOfAForgottenTensor() {
+    Tensor[] t = {Tensor.vector(1f, 2f)};
+    Buffer buffer = Refs.buffer(t[0]);
+    MemorySegment[] data = {t[0].data()};
+    WeakReference<Tensor> handle = new WeakReference<>(t[0]);
+    t[0] = null;
+    awaitGarbage(() -> handle.get() == null);
+    // The cleaner runs its actions one after the other: the handle's is done when this one's is.
+    Buffer later = Refs.buffer(Tensor.vector(3f));
+    awaitGarbage(() -> later.references() == 0);
+    assertEquals(1, buffer.references());
+    assertEquals(2f, data[0].get(ElementAccess.F32, 4));
+    data[0] = null;
+    awaitGarbage(() -> buffer.references() == 0);
+  }
+
+  /** The C library's sort calls back, and that closes the tensor it sorts. */
+  @Test
+  void memoryThatANativeCallUsesIsKept() throws Throwable {
+    Tensor t = Tensor.vector(3, 1, 2);
+    Buffer buffer = Refs.buffer(t);
+    MemorySegment[] data = {t.data()};
+    sortAndClose(t, data[0]);
+    assertTrue(t.isClosed());
+    assertEquals(1, buffer.references());
+    assertArrayEquals(new int[] {1, 2, 3}, data[0].toArray(ElementAccess.I32));
+    data[0] = null;
+    awaitGarbage(() -> buffer.references() == 0);
+  }
+
+  private static void sortAndClose(Tensor t, MemorySegment data) throws Throwable {
+    Linker linker = Linker.nativeLinker();
+    ValueLayout.OfLong size = ValueLayout.JAVA_LONG;
+    MethodHandle sort =
+        linker.downcallHandle(
+            linker.defaultLookup().find("qsort").orElseThrow(),
+            FunctionDescriptor.ofVoid(ValueLayout.ADDRESS, size, size, ValueLayout.ADDRESS));
+    MethodHandle compare =
+        MethodHandles.lookup()
+            .findStatic(
+                ClosedTensorTest.class,
+                "closeAndCompare",
+                MethodType.methodType(
+                    int.class, Tensor.class, MemorySegment.class, MemorySegment.class))
+            .bindTo(t);
+    try (Arena arena = Arena.ofConfined()) {
+      AddressLayout number = ValueLayout.ADDRESS.withTargetLayout(ValueLayout.JAVA_INT);
+      MemorySegment callback =
+          linker.upcallStub(
+              compare, FunctionDescriptor.of(ValueLayout.JAVA_INT, number, number), arena);
+      sort.invokeExact(data, 3L, 4L, callback);
+    }
+  }
+
+  static int closeAndCompare(Tensor sorted, MemorySegment a, MemorySegment b) {
+    sorted.close();
+    return Integer.compare(a.get(ValueLayout.JAVA_INT, 0), b.get(ValueLayout.JAVA_INT, 0));
+  }
+
+  private static void awaitGarbage(BooleanSupplier condition) {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (!condition.getAsBoolean() && System.nanoTime() < deadline) {
+      System.gc();
+      Thread.yield();
+    }
+    assertTrue(condition.getAsBoolean(), "the garbage collector did not come to it");
   }
 
   @Test

@@ -3,9 +3,9 @@ package dev.millrace.train.data;
 import dev.millrace.base.MillraceException;
 import dev.millrace.storage.record.RecordReader;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -55,7 +55,7 @@ public final class Datasets {
       return Tensor.ofObjects(t.dtype(), shape, objects);
     }
     Tensor row = Tensor.allocate(t.dtype(), shape);
-    MemorySegment.copy(t.data(), i * row.byteSize(), row.data(), 0, row.byteSize());
+    Refs.copyBytes(t, i * row.byteSize(), row, 0, row.byteSize());
     return row;
   }
 

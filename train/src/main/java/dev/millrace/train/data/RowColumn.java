@@ -1,6 +1,7 @@
 package dev.millrace.train.data;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -88,7 +89,7 @@ sealed interface RowColumn {
 
     private void resize(int rows, int kept) {
       Tensor other = allocate(rows);
-      MemorySegment.copy(memory.data(), 0, other.data(), 0, kept * rowBytes);
+      Refs.copyBytes(memory, 0, other, 0, kept * rowBytes);
       memory.close();
       memory = other;
     }
@@ -99,14 +100,14 @@ sealed interface RowColumn {
         if (!fits(type, value)) {
           throw differs(number, type, row, value);
         }
-        MemorySegment.copy(value.data(), 0, memory.data(), row * rowBytes, rowBytes);
+        Refs.copyBytes(value, 0, memory, row * rowBytes, rowBytes);
       }
     }
 
     @Override
     public void copy(int from, RowColumn other, int to) {
-      MemorySegment target = ((Plain) other).memory.data();
-      MemorySegment.copy(memory.data(), from * rowBytes, target, to * rowBytes, rowBytes);
+      Tensor target = ((Plain) other).memory;
+      Refs.copyBytes(memory, from * rowBytes, target, to * rowBytes, rowBytes);
     }
 
     @Override
@@ -115,7 +116,7 @@ sealed interface RowColumn {
     @Override
     public Tensor take(int row) {
       Tensor one = Tensor.allocate(type.dtype(), type.shape());
-      MemorySegment.copy(memory.data(), row * rowBytes, one.data(), 0, rowBytes);
+      Refs.copyBytes(memory, row * rowBytes, one, 0, rowBytes);
       return one;
     }
 
