@@ -125,7 +125,7 @@ final class CheckpointFollower {
             settings.steps(),
             metrics,
             seconds,
-            false);
+            step < settings.steps() ? JobResult.Outcome.EARLY : JobResult.Outcome.OK);
     result.write(own);
     return result;
   }

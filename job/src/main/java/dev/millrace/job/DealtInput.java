@@ -34,8 +34,8 @@ import java.util.Map;
  * trains the batch and saved with the model.
  *
  * <p>Each rank of a ring has its own copy of the ledger. The ranks gather their notes in every
- * step, so rank 0 saves those of all. With them travels whether a rank was told to stop: all ranks
- * stop after the same step.
+ * step, so rank 0 saves those of all. With them travels whether a rank is to end, as {@link
+ * TaskEnding} has it: all ranks end after the same step.
  *
  * <p>Threading: used by the thread of the steps.
  */
@@ -47,7 +47,7 @@ final class DealtInput implements SessionRunHook {
   private final int batchSize;
   private final int worker;
   private final int workers;
-  private final StopSwitch stop;
+  private final TaskEnding ending;
   private final GraphVariable table;
   private final Output rows;
   private final Output next;
@@ -76,13 +76,13 @@ final class DealtInput implements SessionRunHook {
       int worker,
       int workers,
       boolean ring,
-      StopSwitch stop) {
+      TaskEnding ending) {
     this.data = data;
     this.graph = graph;
     this.batchSize = batchSize;
     this.worker = worker;
     this.workers = workers;
-    this.stop = stop;
+    this.ending = ending;
     table =
         VariableScope.of(scope)
             .withTrainable(false)
@@ -143,7 +143,7 @@ final class DealtInput implements SessionRunHook {
       fed.put(next, Tensor.of(Shape.of(1, 2), at));
       fed.put(rows, Tensor.vector(ledger.row(worker)));
     } else {
-      fed.put(next, Tensor.of(Shape.of(1, 3), at[0], at[1], stop.isRaised() ? 1L : 0L));
+      fed.put(next, Tensor.of(Shape.of(1, 3), at[0], at[1], ending.word()));
       int[] all = new int[workers];
       for (int i = 0; i < workers; i++) {
         all[i] = ledger.row(i);
@@ -164,10 +164,7 @@ final class DealtInput implements SessionRunHook {
     if (gathered != null) {
       Tensor all = values.value(gathered);
       for (int i = 0; i < workers; i++) {
-        if (all.longAt(i * 3L + 2) != 0) {
-          stop.raise();
-          context.requestStop();
-        }
+        ending.hear(all.longAt(i * 3L + 2), context);
       }
     }
     release();

@@ -31,12 +31,17 @@ final class EvaluationHook implements SessionRunHook {
   private final Evaluation evaluation;
   private final GraphVariable step;
   private final Progress progress;
+  private final TaskEnding ending;
 
   /** Null if none is kept. */
   private BestModel best;
 
   private EventWriter events;
   private long evaluated;
+
+  /** The step of the first session; -1 before it. */
+  private long begun = -1;
+
   private Map<String, Double> last = Map.of();
 
   EvaluationHook(
@@ -45,13 +50,15 @@ final class EvaluationHook implements SessionRunHook {
       Scope scope,
       Evaluation evaluation,
       GraphVariable step,
-      Progress progress) {
+      Progress progress,
+      TaskEnding ending) {
     this.job = job;
     this.settings = settings;
     this.scope = scope;
     this.evaluation = evaluation;
     this.step = step;
     this.progress = progress;
+    this.ending = ending;
   }
 
   @Override
@@ -67,6 +74,8 @@ final class EvaluationHook implements SessionRunHook {
   @Override
   public void afterCreateSession(Session session, Coordinator coordinator) {
     evaluated = GlobalStep.now(session, step);
+    begun = begun < 0 ? evaluated : begun;
+    last = Map.of();
   }
 
   @Override
@@ -83,12 +92,26 @@ final class EvaluationHook implements SessionRunHook {
       long now = values.value(step.read()).longValue();
       if (now / every > evaluated / every && now < settings.steps()) {
         evaluate(context.session(), now, context.options());
+        if (settings.patience() > 0 && now - lastBetter() >= settings.patience()) {
+          progress.say(
+              "No better %s since step %d: training ends early, at step %d."
+                  .formatted(job.best(), lastBetter(), now));
+          ending.endEarly(context);
+        }
       }
     }
   }
 
-  /** Evaluates the model that {@code session} has at {@code now}. */
+  /** The step of the best model, or where training began if there is none. */
+  private long lastBetter() {
+    return best.step() < 0 ? begun : best.step();
+  }
+
+  /** Evaluates the model that {@code session} has at {@code now}, unless that was done. */
   Map<String, Double> evaluate(Session session, long now, RunOptions options) {
+    if (now == evaluated && !last.isEmpty()) {
+      return last;
+    }
     evaluated = now;
     last = evaluation.run(session, options);
     progress.evaluated(now, last);

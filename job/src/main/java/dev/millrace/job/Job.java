@@ -47,6 +47,8 @@ public final class Job {
   private TrainingLoop loop;
   private int epochs = 1;
   private int batchSize = 128;
+  private long evaluateEvery;
+  private long patience;
 
   private Job(String name) {
     this.name = name;
@@ -103,6 +105,24 @@ public final class Job {
   /** The examples of a step of one worker where --batch-size is not given; 128 without this. */
   public Job batchSize(int usual) {
     batchSize = usual;
+    return this;
+  }
+
+  /**
+   * Evaluates each time this many steps were made, where --evaluate-every is not given; only at the
+   * end without this.
+   */
+  public Job evaluateEvery(long usualSteps) {
+    evaluateEvery = usualSteps;
+    return this;
+  }
+
+  /**
+   * Ends training early when no evaluation in this many steps has found a better model, as {@link
+   * #keepHighest} or {@link #keepLowest} tell it, where --patience is not given.
+   */
+  public Job patience(long usualSteps) {
+    patience = usualSteps;
     return this;
   }
 
@@ -198,7 +218,7 @@ public final class Job {
   }
 
   private List<Flag> known() {
-    List<Flag> all = new ArrayList<>(JobFlags.all(epochs, batchSize));
+    List<Flag> all = new ArrayList<>(JobFlags.all(epochs, batchSize, evaluateEvery, patience));
     all.addAll(own);
     return all;
   }
@@ -229,6 +249,17 @@ public final class Job {
         name, model, train, evaluate, optimizer, List.copyOf(hooks), best, highest, loop);
   }
 
+  private void checkPatience(TrainingPlan plan) {
+    if (plan.patience() > 0 && (best == null || evaluate == null)) {
+      throw MillraceException.invalid(
+          "--patience is %d, but the program does not say which model is better: give it %s.",
+          plan.patience(),
+          evaluate == null
+              ? "data with Job.evaluate"
+              : "a metric with Job.keepHighest or Job.keepLowest");
+    }
+  }
+
   private JobResult start(StopSwitch stop, PrintStream out, ProgramFlags flags) {
     JobSpec job = spec();
     Place place = Place.of(flags);
@@ -249,6 +280,7 @@ public final class Job {
     }
     Dataset data = train.apply(flags);
     TrainingPlan settings = TrainingPlan.of(flags, place, () -> JobSpec.count(data));
+    checkPatience(settings);
     Dataset test = evaluate == null ? null : evaluate.apply(flags);
     Progress progress = new Progress(out, settings.steps(), terminal);
     out.printf("%s: %s, %d steps of %d%n", name, place, settings.steps(), settings.batchSize());

@@ -20,6 +20,7 @@ final class JobFlags {
   static final String LOG_DIR = "log-dir";
   static final String SAVE_EVERY = "save-every";
   static final String EVALUATE_EVERY = "evaluate-every";
+  static final String PATIENCE = "patience";
   static final String STEP_TIMEOUT = "step-timeout";
   static final String BACKUP_WORKERS = "backup-workers";
   static final String STALENESS_BOUND = "staleness-bound";
@@ -29,8 +30,8 @@ final class JobFlags {
 
   private JobFlags() {}
 
-  /** All of them, with a job's own usual epochs and batch size. */
-  static List<Flag> all(int epochs, int batchSize) {
+  /** All of them, with the usual values of a job. */
+  static List<Flag> all(int epochs, int batchSize, long evaluateEvery, long patience) {
     return List.of(
         of(MODE, String.class, null, "local, async, sync, bounded or ring; see below."),
         of(PS, Integer.class, 1, "Parameter servers, where the job runs in this process."),
@@ -45,7 +46,8 @@ final class JobFlags {
         of(LEARNING_RATE, Double.class, null, "The optimizer's step size."),
         of(LOG_DIR, Path.class, null, "Where checkpoints, summaries and the result go."),
         of(SAVE_EVERY, Integer.class, 60, "Seconds between checkpoints."),
-        of(EVALUATE_EVERY, Long.class, 0L, "Steps between evaluations; 0 for at the end."),
+        of(EVALUATE_EVERY, Long.class, evaluateEvery, "Steps between evaluations; 0: at the end."),
+        of(PATIENCE, Long.class, patience, "Steps without a better model to end after; 0: never."),
         of(STEP_TIMEOUT, Integer.class, 600, "Seconds a step may take; 0 for no limit."),
         of(BACKUP_WORKERS, Integer.class, 0, "In sync mode, workers a step need not wait for."),
         of(STALENESS_BOUND, Integer.class, 4, "In bounded mode, steps a worker may be ahead."),

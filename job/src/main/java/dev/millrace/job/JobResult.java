@@ -16,7 +16,6 @@ import java.util.Map;
  * @param step the global step at the end
  * @param metrics the figures on the evaluation data, by name; empty if nothing was evaluated
  * @param seconds how long this process trained
- * @param stopped whether it was told to stop before its last step
  */
 public record JobResult(
     String job,
@@ -25,13 +24,34 @@ public record JobResult(
     long steps,
     Map<String, Double> metrics,
     double seconds,
-    boolean stopped) {
+    Outcome outcome) {
+  /** Why training ended. */
+  public enum Outcome {
+    /** All steps were made. */
+    OK,
+
+    /** The model no longer got better. */
+    EARLY,
+
+    /** The job was told to stop before its last step. */
+    STOPPED;
+
+    /** The word in the JSON. */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
   /** The file in the folder of the job. */
   public static final String FILE = "result.json";
 
   /** The figures in one line. */
   public String line() {
     StringBuilder line = new StringBuilder(job + ": step " + step + "/" + steps);
+    if (outcome == Outcome.EARLY) {
+      line.append(" (early)");
+    }
     metrics.forEach(
         (name, value) -> line.append(String.format(Locale.ROOT, "  %s %.4f", name, value)));
     return line.toString();
@@ -44,7 +64,7 @@ public record JobResult(
     Map<String, Object> all = new LinkedHashMap<>();
     all.put("job", job);
     all.put("mode", mode);
-    all.put("outcome", stopped ? "stopped" : "ok");
+    all.put("outcome", outcome.toString());
     all.put("step", step);
     all.put("steps", steps);
     all.put("seconds", seconds);

@@ -136,7 +136,7 @@ final class Trainer {
       return task.train(
           graph -> new ClusterSession(graph, server.target(), config),
           task.settings().withChiefName(replicas.getFirst().toString()).withTaskName(id.toString()),
-          request::isRaised);
+          () -> request.isRaised() && !request.isFinished());
     }
   }
 

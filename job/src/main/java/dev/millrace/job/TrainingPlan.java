@@ -11,6 +11,7 @@ import java.time.Duration;
  * @param steps global steps, all workers together
  * @param folder where checkpoints, summaries and the result go; null for nowhere
  * @param evaluateEvery steps between two evaluations; 0 for one at the end
+ * @param patience steps without a better model after which training ends; 0 for never
  * @param stepTimeout how long a step may take; null for no limit
  */
 record TrainingPlan(
@@ -20,6 +21,7 @@ record TrainingPlan(
     Path folder,
     Duration saveEvery,
     long evaluateEvery,
+    long patience,
     Duration stepTimeout,
     int backupWorkers,
     int stalenessBound,
@@ -48,6 +50,14 @@ record TrainingPlan(
     if (steps != null) {
       positive(steps, JobFlags.STEPS);
     }
+    long evaluateEvery =
+        atLeastZero(flags.longInteger(JobFlags.EVALUATE_EVERY), JobFlags.EVALUATE_EVERY);
+    long patience = atLeastZero(flags.longInteger(JobFlags.PATIENCE), JobFlags.PATIENCE);
+    if (patience > 0 && evaluateEvery == 0) {
+      throw MillraceException.invalid(
+          "--patience is %d, but the model is evaluated at the end alone: add --evaluate-every.",
+          patience);
+    }
     int together = mode == Mode.SYNC || mode == Mode.RING ? workers - backup : 1;
     int timeout = atLeastZero(flags.integer(JobFlags.STEP_TIMEOUT), JobFlags.STEP_TIMEOUT);
     return new TrainingPlan(
@@ -56,7 +66,8 @@ record TrainingPlan(
         batch,
         flags.path(JobFlags.LOG_DIR),
         Duration.ofSeconds(positive(flags.integer(JobFlags.SAVE_EVERY), JobFlags.SAVE_EVERY)),
-        atLeastZero(flags.longInteger(JobFlags.EVALUATE_EVERY), JobFlags.EVALUATE_EVERY),
+        evaluateEvery,
+        patience,
         timeout == 0 ? null : Duration.ofSeconds(timeout),
         backup,
         atLeastZero(flags.integer(JobFlags.STALENESS_BOUND), JobFlags.STALENESS_BOUND),

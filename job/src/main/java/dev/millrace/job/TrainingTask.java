@@ -9,6 +9,8 @@ import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.job.report.Progress;
 import dev.millrace.job.report.ProgressHook;
 import dev.millrace.runtime.RunOptions;
+import dev.millrace.runtime.Session;
+import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.GraphSummaries;
 import dev.millrace.train.data.Dataset;
@@ -20,10 +22,13 @@ import dev.millrace.train.job.JobResultFile;
 import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.variable.GraphVariable;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One task of a job that trains: its graph, its hooks and its loop.
@@ -31,6 +36,10 @@ import java.util.function.BooleanSupplier;
  * <p>Threading: one thread; {@link #isStopped} may be asked by any.
  */
 final class TrainingTask {
+  private static final Logger LOG = LoggerFactory.getLogger(TrainingTask.class);
+  private static final RunOptions LAST_STEP_LIMIT =
+      RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(5));
+
   private final JobSpec job;
   private final TrainingPlan settings;
   private final Scope scope;
@@ -40,6 +49,7 @@ final class TrainingTask {
   private final Node train;
   private final List<SessionRunHook> hooks = new ArrayList<>();
   private final Progress progress;
+  private final TaskEnding ending;
 
   /** Null on tasks that do not evaluate. */
   private final EvaluationHook evaluation;
@@ -71,6 +81,7 @@ final class TrainingTask {
     this.scope = scope;
     this.index = index;
     this.progress = progress;
+    this.ending = new TaskEnding(stop, ring);
     List<ModelGraph.Input> inputs = ModelGraph.inputsOf(data);
     graph = ModelGraph.toTrain(job, scope, inputs, flags);
     for (ModelMetric m : graph.model().metrics()) {
@@ -85,7 +96,8 @@ final class TrainingTask {
     List<Node> all = new ArrayList<>(ModelGraph.updates(scope.graph()));
     all.add(minimize);
     train = all.size() == 1 ? minimize : GroupNodes.in(scope.withSubScope("step"), all);
-    hooks.add(new DealtInput(scope, data, graph, settings.batchSize(), index, workers, ring, stop));
+    hooks.add(
+        new DealtInput(scope, data, graph, settings.batchSize(), index, workers, ring, ending));
     hooks.addAll(cooperation.hooks().get());
     hooks.add(StopAtStepHook.at(step, settings.steps()));
     job.hooks().forEach(h -> hooks.add(h.apply(graph.model())));
@@ -104,7 +116,8 @@ final class TrainingTask {
                     evaluation,
                     settings.batchSize()),
                 step,
-                progress);
+                progress,
+                ending);
     if (this.evaluation != null) {
       hooks.add(this.evaluation);
     }
@@ -147,7 +160,7 @@ final class TrainingTask {
    * Trains; the first worker has the result, others null. Fails with CANCELLED if the job was told
    * to stop before its last step.
    *
-   * @param told whether the job was told to stop, asked at the end
+   * @param told whether the job was told to stop, asked at the end; a chief that is done is none
    */
   JobResult train(SessionFactory sessions, TrainingSettings training, BooleanSupplier told) {
     long start = Timers.system().now();
@@ -157,10 +170,7 @@ final class TrainingTask {
       if (GlobalStep.now(session.raw(), step) < settings.steps()) {
         loop(session);
       }
-      long now =
-          index == 0 || told.getAsBoolean()
-              ? GlobalStep.now(session.raw(), step)
-              : settings.steps();
+      long now = index == 0 ? GlobalStep.now(session.raw(), step) : lastStep(session.raw());
       stopped = told.getAsBoolean() && now < settings.steps();
       if (progress != null) {
         progress.end(now);
@@ -176,7 +186,9 @@ final class TrainingTask {
               settings.steps(),
               metrics,
               seconds,
-              stopped);
+              stopped
+                  ? JobResult.Outcome.STOPPED
+                  : ending.isEarly() ? JobResult.Outcome.EARLY : JobResult.Outcome.OK);
     }
     if (index > 0 && !stopped) {
       return null;
@@ -188,6 +200,17 @@ final class TrainingTask {
       throw stopped();
     }
     return result;
+  }
+
+  /** The step that the job has reached. The parameter servers may be about to leave. */
+  private long lastStep(Session session) {
+    try (Tensor t =
+        session.run(Map.of(), List.of(step.read()), List.of(), LAST_STEP_LIMIT).getFirst()) {
+      return t.longValue();
+    } catch (MillraceException e) {
+      LOG.debug("The last step cannot be read: {}", e.getMessage());
+      return settings.steps();
+    }
   }
 
   private Map<String, Double> evaluated(MonitoredTrainingSession session, long now) {

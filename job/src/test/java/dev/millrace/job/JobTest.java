@@ -139,6 +139,30 @@ class JobTest {
     assertTrue(((Number) result().get("step")).longValue() >= more);
   }
 
+  /** The first evaluation is the best: 40 steps later patience ends, for all tasks. */
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void trainingEndsEarlyWhenTheModelGetsNoBetter(Mode mode) throws IOException {
+    Job job =
+        Click.job(trained)
+            .model(m -> Click.build(m).metric("same", Const.of(m.scope(), 1f)))
+            .keepHighest("same")
+            .evaluateEvery(20)
+            .patience(40);
+    int code =
+        run(job, "--mode", mode.toString(), "--steps=1000000", "--log-dir", folder.toString());
+    assertEquals(0, code, err());
+    String text = out.toString(StandardCharsets.UTF_8);
+    assertTrue(text.contains("No better same since step "), text);
+    Map<String, Object> result = result();
+    assertEquals("early", result.get("outcome"));
+    long step = ((Number) result.get("step")).longValue();
+    assertTrue(step >= 60 && step < 1000, text);
+    assertTrue(text.lines().toList().getLast().contains("/1000000 (early)  loss"), text);
+    Map<?, ?> best = JSON.std.mapFrom(Files.readString(folder.resolve("best/best.json")));
+    assertTrue(((Number) best.get("step")).longValue() <= step - 40, best + text);
+  }
+
   @Test
   void theBestModelIsKept() {
     Job job = Click.job(trained).keepHighest("accuracy");
@@ -285,6 +309,13 @@ class JobTest {
     assertSays(2, "click: --workers is 0; it must be at least 1.", "--mode=ring", "--workers=0");
     assertSays(2, "click: --ps is -1; it must be at least 1.", "--mode=async", "--ps=-1");
     assertSays(2, "click: --evaluate-every is -5; it must be at least 0.", "--evaluate-every=-5");
+    assertSays(2, "click: --patience is 9, but the model is evaluated at", "--patience=9");
+    assertSays(
+        2,
+        "click: --patience is 9, but the program does not say which model is better: give it a"
+            + " metric with Job.keepHighest",
+        "--patience=9",
+        "--evaluate-every=3");
     assertSays(2, "click: --mode is 'fast'; it must be one of", "--mode=fast");
   }
 

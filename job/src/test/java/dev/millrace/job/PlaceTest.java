@@ -17,7 +17,8 @@ class PlaceTest {
           + "\"task\":{\"type\":\"%s\",\"index\":%d}}";
 
   private static Place place(Map<String, String> variables, String... args) {
-    return Place.of(ProgramFlags.parse(JobFlags.all(1, 1), args), Config.of(Map.of(), variables));
+    return Place.of(
+        ProgramFlags.parse(JobFlags.all(1, 1, 0, 0), args), Config.of(Map.of(), variables));
   }
 
   @Test

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ProgramFlagsTest {
   private static ProgramFlags parse(String... args) {
-    return ProgramFlags.parse(JobFlags.all(3, 64), args);
+    return ProgramFlags.parse(JobFlags.all(3, 64, 0, 0), args);
   }
 
   @Test

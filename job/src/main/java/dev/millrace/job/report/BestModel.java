@@ -57,6 +57,11 @@ public final class BestModel {
     }
   }
 
+  /** The step of the best model; -1 if there is none. */
+  public long step() {
+    return step;
+  }
+
   private void read() {
     Path note = folder.resolve(NOTE);
     try {

@@ -157,6 +157,12 @@ public final class Progress {
     out.flush();
   }
 
+  /** Shows a sentence in a line of its own. */
+  public void say(String sentence) {
+    out.println(terminal ? BEGIN + sentence + END : sentence);
+    out.flush();
+  }
+
   /** A mean that follows what is new. */
   private static double mixed(double mean, double value, double weight) {
     return Double.isNaN(mean) ? value : (1 - weight) * mean + weight * value;

@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
  * A word by which any task asks all workers of a job to stop, such as when it is told to terminate:
  * each ends after its step, and the chief saves. The chief also says it when it ends, well or not,
  * so that nobody trains on parameter servers that are about to leave. The word is a variable on the
- * first parameter server that nobody has given a value; a task raises it by giving it one. Workers
- * look twice a second, beside their steps.
+ * first parameter server that has no value at first. A task raises it by assigning 1, and a chief
+ * that has finished by assigning 2. Workers look twice a second, beside their steps.
  *
  * <p>Threading: {@link #raise} may be called by any thread.
  */
@@ -37,6 +37,13 @@ public final class StopRequest implements SessionRunHook {
   public static final String NAME = "millrace_stop_request";
 
   private static final Logger LOG = LoggerFactory.getLogger(StopRequest.class);
+
+  /** What a task assigns that was told to stop, and a chief that has failed. */
+  private static final long STOP = 1;
+
+  /** What a chief assigns that has finished, at the last step or before. */
+  private static final long FINISHED = 2;
+
   private static final Duration PERIOD = Duration.ofMillis(500);
   private static final RunOptions LIMIT = RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(10));
 
@@ -46,10 +53,13 @@ public final class StopRequest implements SessionRunHook {
   private final boolean atEnd;
 
   private final Output raised;
+  private final Output value;
   private final Node raise;
+  private final Node finish;
   private final Node clear;
   private volatile Session session;
   private volatile boolean seen;
+  private volatile boolean finished;
 
   /**
    * Adds the nodes.
@@ -82,7 +92,9 @@ public final class StopRequest implements SessionRunHook {
             .add()
             .output();
     raised = scope.node("VarIsInitializedOp").input(handle).add().output();
-    raise = scope.node("AssignVariableOp").input(handle).input(Const.of(scope, 1L)).add();
+    value = scope.node("ReadVariableOp").input(handle).attr("dtype", DType.INT64).add().output();
+    raise = scope.node("AssignVariableOp").input(handle).input(Const.of(scope, STOP)).add();
+    finish = scope.node("AssignVariableOp").input(handle).input(Const.of(scope, FINISHED)).add();
     clear = scope.node("DestroyResourceOp").input(handle).add();
   }
 
@@ -94,7 +106,7 @@ public final class StopRequest implements SessionRunHook {
       return;
     }
     try {
-      raiseIn(s);
+      assign(s, raise);
     } catch (MillraceException e) {
       // Raised again in the session that takes the place of this one.
       LOG.warn("The other tasks cannot be asked to stop now: {}", e.getMessage());
@@ -106,17 +118,22 @@ public final class StopRequest implements SessionRunHook {
     return seen;
   }
 
+  /** Whether all are to stop because the chief has finished, rather than on request. */
+  public boolean isFinished() {
+    return finished;
+  }
+
   /** Asks all workers of a job to stop, from a task that is none: a parameter server. */
   public static void raise(OpRegistry registry, SessionFactory sessions) {
     Graph graph = new Graph(registry);
     StopRequest request = new StopRequest(Scope.of(graph), "/job:ps/task:0", false);
     try (Session s = sessions.open(graph)) {
-      request.raiseIn(s);
+      assign(s, request.raise);
     }
   }
 
-  private void raiseIn(Session s) {
-    s.run(Map.of(), List.of(), List.of(raise), LIMIT);
+  private static void assign(Session s, Node word) {
+    s.run(Map.of(), List.of(), List.of(word), LIMIT);
   }
 
   /** Before any worker can train: what one of them asks from then on must not be cleared. */
@@ -131,16 +148,17 @@ public final class StopRequest implements SessionRunHook {
   public void afterCreateSession(Session s, Coordinator coordinator) {
     session = s;
     if (seen) {
-      raiseIn(s);
+      assign(s, raise);
     }
     coordinator.start("millrace-stop-request", () -> watch(s, coordinator));
   }
 
   private void watch(Session s, Coordinator coordinator) throws InterruptedException {
     while (!seen && !coordinator.awaitStop(PERIOD)) {
-      try (Tensor t = s.run(Map.of(), List.of(raised), List.of(), LIMIT).getFirst()) {
-        if (t.booleanValue()) {
-          LOG.info("A task of the job asked all to stop.");
+      try {
+        if (isRaisedIn(s)) {
+          finished = valueIn(s) == FINISHED;
+          LOG.info(finished ? "The chief has finished." : "A task of the job asked all to stop.");
           seen = true;
         }
       } catch (MillraceException e) {
@@ -150,19 +168,32 @@ public final class StopRequest implements SessionRunHook {
     }
   }
 
-  /** The end of the chief is that of the job. */
+  private boolean isRaisedIn(Session s) {
+    try (Tensor t = s.run(Map.of(), List.of(raised), List.of(), LIMIT).getFirst()) {
+      return t.booleanValue();
+    }
+  }
+
+  private long valueIn(Session s) {
+    try (Tensor t = s.run(Map.of(), List.of(value), List.of(), LIMIT).getFirst()) {
+      return t.longValue();
+    }
+  }
+
+  /** The end of the chief is that of the job. A request that it has followed remains one. */
   @Override
   public void end(Session s) {
     if (chief && atEnd) {
+      boolean told = seen;
       seen = true; // nobody else asked
-      raiseIn(s);
+      assign(s, told ? raise : finish);
     }
   }
 
   @Override
   public void abandon(Session s, MillraceException cause) {
     if (chief && atEnd) {
-      raiseIn(s);
+      assign(s, raise);
     }
   }
 

@@ -42,6 +42,35 @@ class StopRequestTest {
   }
 
   @Test
+  void workersTellAChiefThatHasFinishedFromARequest() throws Exception {
+    Coordinator coordinator = new Coordinator();
+    try (Session session = new LocalSession(graph)) {
+      chief.beforePreparing(session);
+      worker.afterCreateSession(session, coordinator);
+      chief.end(session);
+      awaitRaised(worker, coordinator);
+      assertTrue(worker.isFinished());
+      coordinator.requestStop();
+      coordinator.join(PATIENCE);
+    }
+  }
+
+  @Test
+  void aRequestThatTheChiefHasFollowedRemainsARequest() throws Exception {
+    Coordinator coordinator = new Coordinator();
+    try (Session session = new LocalSession(graph)) {
+      chief.beforePreparing(session);
+      chief.raise();
+      chief.end(session);
+      worker.afterCreateSession(session, coordinator);
+      awaitRaised(worker, coordinator);
+      assertFalse(worker.isFinished());
+      coordinator.requestStop();
+      coordinator.join(PATIENCE);
+    }
+  }
+
+  @Test
   void theRequestOfAnEarlierJobIsCleared() throws Exception {
     Coordinator coordinator = new Coordinator();
     try (Session session = new LocalSession(graph)) {
