@@ -10,6 +10,7 @@ import dev.millrace.cli.files.GraphCommand;
 import dev.millrace.cli.k8s.KubernetesCommand;
 import dev.millrace.cli.launch.LaunchCommand;
 import dev.millrace.cli.launch.RunCommand;
+import dev.millrace.cli.project.NewCommand;
 import dev.millrace.cli.text.Choice;
 import dev.millrace.cli.text.ErrorPrinter;
 import dev.millrace.cli.text.VersionLines;
@@ -39,6 +40,7 @@ import picocli.CommandLine.ScopeType;
     usageHelpWidth = 100,
     subcommands = {
       TrainCommand.class,
+      NewCommand.class,
       ServerCommand.class,
       RunCommand.class,
       LaunchCommand.class,
@@ -60,6 +62,7 @@ import picocli.CommandLine.ScopeType;
       "  millrace server --ps_hosts localhost:2220 --worker_hosts localhost:2221 \\",
       "      --job_name ps --task_index 0",
       "  millrace run --ps 1 --workers 2 -- -cp app.jar com.acme.Ctr --epochs 2",
+      "  millrace new ctr",
       "  millrace launch -np 4 -H host1:2,host2:2 -- ./train.sh",
       "  millrace train mnist --help",
       "  millrace --jars my-ops.jar server --worker_hosts localhost:2221 --job_name worker",
