@@ -11,6 +11,7 @@ import dev.millrace.ops.array.ArrayOps;
 import dev.millrace.ops.collective.CollectiveOps;
 import dev.millrace.ops.dataset.DatasetOps;
 import dev.millrace.ops.flow.FlowOps;
+import dev.millrace.ops.fourier.FourierOps;
 import dev.millrace.ops.io.IoOps;
 import dev.millrace.ops.list.ListOps;
 import dev.millrace.ops.lookup.LookupOps;
@@ -86,6 +87,11 @@ public final class StandardOps {
               MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3
               """,
               () -> MatrixOps.ALL),
+          OpFamily.of(
+              """
+              FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D RFFT3D
+              """,
+              () -> FourierOps.ALL),
           OpFamily.of(
               """
               ResourceGatherNd ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin

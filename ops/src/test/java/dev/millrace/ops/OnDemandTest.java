@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import dev.millrace.graph.Op;
+import dev.millrace.ops.fourier.FourierOps;
 import dev.millrace.ops.lookup.LookupOps;
 import dev.millrace.ops.matrix.MatrixOps;
 import dev.millrace.ops.random.StatelessRandomV2;
@@ -21,6 +22,7 @@ class OnDemandTest {
   @Test
   void everyOpOfEveryFamilyIsFoundByItsName() {
     Stream.of(
+            FourierOps.ALL,
             LookupOps.ALL,
             MatrixOps.ALL,
             ScatterOps.ALL,

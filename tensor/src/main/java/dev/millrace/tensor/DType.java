@@ -101,6 +101,21 @@ public enum DType {
     return this == FLOAT || this == DOUBLE || this == HALF || this == BFLOAT16;
   }
 
+  /** Whether this is a type of complex numbers. */
+  public boolean isComplex() {
+    return this == COMPLEX64 || this == COMPLEX128;
+  }
+
+  /** Whether gradients are numbers of this type: floating or complex. */
+  public boolean isDifferentiable() {
+    return isFloating() || isComplex();
+  }
+
+  /** The type of the parts of a complex number; a real type itself. */
+  public DType realPart() {
+    return this == COMPLEX64 ? FLOAT : this == COMPLEX128 ? DOUBLE : this;
+  }
+
   /** Whether this is a type of whole numbers. */
   public boolean isIntegral() {
     return INTEGRAL.contains(this);

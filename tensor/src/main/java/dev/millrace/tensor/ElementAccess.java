@@ -46,6 +46,14 @@ final class ElementAccess {
       case DOUBLE -> data.setAtIndex(F64, i, v);
       case HALF -> data.setAtIndex(I16, i, Float.floatToFloat16((float) v));
       case BFLOAT16 -> data.setAtIndex(I16, i, Tensor.floatToBfloat16((float) v));
+      case COMPLEX64 -> {
+        data.setAtIndex(F32, 2 * i, (float) v);
+        data.setAtIndex(F32, 2 * i + 1, 0);
+      }
+      case COMPLEX128 -> {
+        data.setAtIndex(F64, 2 * i, v);
+        data.setAtIndex(F64, 2 * i + 1, 0);
+      }
       default -> setLong(dtype, data, i, (long) v);
     }
   }
@@ -57,7 +65,8 @@ final class ElementAccess {
       case INT16, UINT16, QINT16, QUINT16 -> data.setAtIndex(I16, i, (short) v);
       case INT8, UINT8, QINT8, QUINT8 -> data.set(I8, i, (byte) v);
       case BOOL -> data.set(I8, i, (byte) (v != 0 ? 1 : 0));
-      case FLOAT, DOUBLE, HALF, BFLOAT16 -> setDouble(dtype, data, i, (double) v);
+      case FLOAT, DOUBLE, HALF, BFLOAT16, COMPLEX64, COMPLEX128 ->
+          setDouble(dtype, data, i, (double) v);
       default -> throw notANumber(dtype);
     }
   }
@@ -104,7 +113,10 @@ final class ElementAccess {
       case BOOL -> Boolean.toString(getLong(dtype, data, i) != 0);
       case FLOAT, HALF, BFLOAT16 -> Float.toString((float) getDouble(dtype, data, i));
       case DOUBLE -> Double.toString(getDouble(dtype, data, i));
-      case COMPLEX64, COMPLEX128 -> "?";
+      case COMPLEX64 ->
+          "(" + data.getAtIndex(F32, 2 * i) + "," + data.getAtIndex(F32, 2 * i + 1) + ")";
+      case COMPLEX128 ->
+          "(" + data.getAtIndex(F64, 2 * i) + "," + data.getAtIndex(F64, 2 * i + 1) + ")";
       case UINT64 -> Long.toUnsignedString(getLong(dtype, data, i));
       default -> Long.toString(getLong(dtype, data, i));
     };

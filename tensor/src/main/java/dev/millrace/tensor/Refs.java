@@ -196,6 +196,14 @@ public final class Refs {
     return t.as(t.dtype(), shape, t.retained(), null);
   }
 
+  /**
+   * A counted tensor of real numbers in the memory of {@code t}, which is complex: its last
+   * dimension has the two parts. What is linear in the parts can be computed on it.
+   */
+  public static Tensor parts(Tensor t) {
+    return t.as(t.dtype().realPart(), t.shape().concat(Shape.of(2)), t.retained(), null);
+  }
+
   static void checkElements(Shape from, Shape to) {
     if (to.elements() != from.elements()) {
       throw MillraceException.invalid(

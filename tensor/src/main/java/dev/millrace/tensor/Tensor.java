@@ -417,7 +417,7 @@ public final class Tensor implements AutoCloseable {
     }
   }
 
-  /** Sets element {@code i}, rounding to the element type. */
+  /** Sets element {@code i}, rounding to the element type; an imaginary part becomes 0. */
   public void setDouble(long i, double v) {
     Buffer held = hold();
     try {

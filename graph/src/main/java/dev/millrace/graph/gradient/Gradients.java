@@ -90,11 +90,18 @@ public final class Gradients {
   }
 
   private static Output start(Scope s, Output y, List<Output> given, int i) {
-    if (!y.dtype().isFloating()) {
+    if (!y.dtype().isDifferentiable()) {
       throw MillraceException.invalid(
-          "'%s' is %s; only floating-point tensors have gradients.", y.name(), y.dtype());
+          "'%s' is %s; only floating-point and complex tensors have gradients.",
+          y.name(), y.dtype());
     }
     if (given.isEmpty()) {
+      if (y.dtype().isComplex()) {
+        throw MillraceException.invalid(
+            "'%s' is %s; a gradient of complex numbers must be told where it starts. Give the"
+                + " gradient of it, or differentiate a real function of it.",
+            y.name(), y.dtype());
+      }
       return s.withName("grad_ys").node("OnesLike").input(y).add().output();
     }
     Output start = given.get(i);

@@ -50,7 +50,9 @@ final class Paths {
 
   /** Whether gradients go back along a value: a number, or what may hold numbers. */
   static boolean carries(Output o) {
-    return o.dtype().isFloating() || o.dtype() == DType.RESOURCE || o.dtype() == DType.VARIANT;
+    return o.dtype().isDifferentiable()
+        || o.dtype() == DType.RESOURCE
+        || o.dtype() == DType.VARIANT;
   }
 
   /** From the ys to all they depend on. */
@@ -103,7 +105,7 @@ final class Paths {
   private void checkStacks(List<Output> xs) {
     Node pop = null;
     for (Node n : users.keySet()) {
-      if (n.op().name().equals("StackPopV2") && n.output(0).dtype().isFloating()) {
+      if (n.op().name().equals("StackPopV2") && n.output(0).dtype().isDifferentiable()) {
         pop = n;
       }
     }

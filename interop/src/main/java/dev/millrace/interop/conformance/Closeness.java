@@ -1,6 +1,7 @@
 package dev.millrace.interop.conformance;
 
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.Arrays;
 import java.util.Optional;
@@ -21,6 +22,9 @@ final class Closeness {
     if (!expected.shape().equals(actual.shape())) {
       return Optional.of("shape %s, should be %s".formatted(actual.shape(), expected.shape()));
     }
+    if (expected.dtype().isComplex()) {
+      return difference(parts(expected), parts(actual), slack);
+    }
     double relative = slack * relative(expected.dtype());
     double absolute = relative * largest(expected) / 8;
     for (long i = 0; i < expected.elements(); i++) {
@@ -31,6 +35,11 @@ final class Closeness {
       }
     }
     return Optional.empty();
+  }
+
+  /** The parts of complex numbers, as real numbers. */
+  private static Tensor parts(Tensor t) {
+    return Refs.handle(Refs.parts(t));
   }
 
   private static boolean same(Tensor e, Tensor a, long i, double relative, double absolute) {

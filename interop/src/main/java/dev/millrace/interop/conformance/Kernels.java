@@ -15,10 +15,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 
 /** For which element types TensorFlow has a CPU kernel of an op. */
 public final class Kernels {
-  /** The types cases are made of: all but complex, quantised and opaque ones. */
+  /** The types cases are made of: all but quantised and opaque ones. */
   public static final Set<DType> TESTED =
       EnumSet.of(
           DType.FLOAT,
@@ -33,8 +34,16 @@ public final class Kernels {
           DType.UINT16,
           DType.UINT32,
           DType.UINT64,
+          DType.COMPLEX64,
+          DType.COMPLEX128,
           DType.BOOL,
           DType.STRING);
+
+  /** The ops that Millrace computes on real numbers only, though TensorFlow takes complex ones. */
+  private static final Pattern REAL_ONLY =
+      Pattern.compile(
+          "(Resource)?(Sparse)?Apply.*|BiasAdd(Grad|V1)?|ClipByValue|SparseAdd(Grad)?"
+              + "|SparseFillEmptyRowsGrad|SparseSliceGrad|SparseTensorDense(Add|MatMul)");
 
   // Field numbers of KernelList, KernelDef and KernelDef.AttrConstraint.
   private static final int KERNEL = 1;
@@ -64,6 +73,9 @@ public final class Kernels {
     }
     types.retainAll(declared(op, attr));
     types.retainAll(TESTED);
+    if (REAL_ONLY.matcher(op).matches()) {
+      types.removeIf(DType::isComplex);
+    }
     return List.copyOf(types);
   }
 

@@ -3,6 +3,8 @@ package dev.millrace.interop.conformance;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.complex.Complex;
+import dev.millrace.tensor.math.complex.ComplexElements;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -91,6 +93,9 @@ public final class Values {
         double v = real(domain, order.get(i), n);
         boolean isLarge = dtype == DType.HALF && Math.abs(v) == LARGE;
         t.setDouble(i, isLarge ? Math.copySign(LARGE_HALF, v) : v);
+      } else if (dtype.isComplex()) {
+        Complex v = new Complex(real(domain, order.get(i), n), real(domain, order.get(i), n));
+        ComplexElements.set(dtype, t.data(), i, v);
       } else {
         t.setLong(i, whole(domain, dtype, order.get(i), n));
       }
@@ -159,16 +164,24 @@ public final class Values {
     return t;
   }
 
+  private static double number(Tensor t, int i) {
+    return switch (t.dtype()) {
+      case STRING -> t.bytesAt(i).length;
+      case COMPLEX64, COMPLEX128 -> ComplexElements.at(t.dtype(), t.data(), i).re();
+      default -> t.doubleAt(i);
+    };
+  }
+
   /**
    * The same numbers in another type, in the same order. Fractions become whole numbers four times
    * as large, and whole numbers from 0 on where the type has no others.
    */
   public static Tensor retyped(Tensor t, DType to) {
     int n = (int) t.elements();
-    boolean counts = t.dtype().isFloating() && !to.isFloating();
+    boolean counts = t.dtype().isFloating() && !to.isFloating() && !to.isComplex();
     double[] numbers = new double[n];
     for (int i = 0; i < n; i++) {
-      double v = t.dtype() == DType.STRING ? t.bytesAt(i).length : t.doubleAt(i);
+      double v = number(t, i);
       numbers[i] =
           !counts ? v : to.isUnsigned() ? Math.max(0, 16 + Math.rint(4 * v)) : Math.rint(4 * v);
     }
@@ -178,7 +191,7 @@ public final class Values {
     }
     Tensor other = Tensor.allocate(to, t.shape());
     for (int i = 0; i < n; i++) {
-      if (to.isFloating()) {
+      if (to.isFloating() || to.isComplex()) {
         other.setDouble(i, numbers[i]);
       } else {
         other.setLong(i, to == DType.BOOL ? (numbers[i] > 0 ? 1 : 0) : (long) numbers[i]);

@@ -10,6 +10,7 @@ import dev.millrace.graph.Scope;
 import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.complex.ComplexElements;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -210,7 +211,8 @@ public final class Checks {
       case BOOL -> t.booleanAt(i) ? "1" : "0";
       case FLOAT, HALF, BFLOAT16 -> Float.toString((float) t.doubleAt(i));
       case DOUBLE -> Double.toString(t.doubleAt(i));
-      case COMPLEX64, COMPLEX128, RESOURCE, VARIANT -> "<" + t.dtype() + ">";
+      case COMPLEX64, COMPLEX128 -> ComplexElements.at(t.dtype(), t.data(), i).toString();
+      case RESOURCE, VARIANT -> "<" + t.dtype() + ">";
       default -> Long.toString(t.longAt(i));
     };
   }

@@ -39,11 +39,7 @@ public final class OnesLike {
 
   private static Tensor one(DType type) {
     Tensor one = Tensor.allocate(type, Shape.scalar());
-    if (type == DType.COMPLEX64) {
-      one.data().fill((byte) 0).set(java.lang.foreign.ValueLayout.JAVA_FLOAT, 0, 1);
-    } else if (type == DType.COMPLEX128) {
-      one.data().fill((byte) 0).set(java.lang.foreign.ValueLayout.JAVA_DOUBLE, 0, 1);
-    } else if (type.isPlain()) {
+    if (type.isPlain()) {
       one.setDouble(0, 1);
     } else {
       throw new MillraceException(Code.UNIMPLEMENTED, "there is no one of type " + type);

@@ -47,7 +47,7 @@ public final class ScatterNd {
   private static Kernel kernel(Node node) {
     boolean ignore = Coordinates.ignoresBad(node);
     DType type = node.output(0).dtype();
-    boolean adds = type.isFloating() || type.isIntegral();
+    boolean adds = DType.NUMERIC.contains(type);
     if (!adds && type != DType.BOOL && type != DType.STRING) {
       throw new MillraceException(
           Code.UNIMPLEMENTED, "ScatterNd '" + node.name() + "' cannot add " + type + " here.");

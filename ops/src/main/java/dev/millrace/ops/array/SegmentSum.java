@@ -83,7 +83,7 @@ public final class SegmentSum {
 
   private static Kernel kernel(Node node, Kernel kernel) {
     DType type = node.output(0).dtype();
-    if (!type.isFloating() && !type.isIntegral()) {
+    if (!DType.NUMERIC.contains(type)) {
       throw new MillraceException(
           Code.UNIMPLEMENTED,
           node.op().name() + " '" + node.name() + "' cannot add " + type + " here.");

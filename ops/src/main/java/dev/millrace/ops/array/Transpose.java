@@ -57,11 +57,13 @@ public final class Transpose {
     return of(scope, x, Const.ints(scope, perm));
   }
 
-  static Output invert(Scope scope, Output perm) {
+  /** The permutation that undoes {@code perm}. */
+  public static Output invert(Scope scope, Output perm) {
     return scope.add(INVERT, perm).output();
   }
 
-  private static List<Shape> infer(ShapeContext c) {
+  /** The shape of a tensor whose dimensions are permuted. */
+  public static List<Shape> infer(ShapeContext c) {
     Shape in = c.input(0);
     Tensor perm = c.constant(1);
     if (perm == null) {
@@ -103,22 +105,27 @@ public final class Transpose {
     return Shape.of(d);
   }
 
-  private static void compute(KernelContext c) {
-    Tensor x = c.input(0);
+  /** The kernel: input 0 with its dimensions in the order of input 1. */
+  public static void compute(KernelContext c) {
+    c.output(0, permuted(c.input(0), c.input(1)));
+  }
+
+  /** A counted tensor: {@code x} with its dimensions in the order {@code order}. */
+  public static Tensor permuted(Tensor x, Tensor order) {
     Shape in = x.shape();
-    long[] perm = permutation(c.input(1), in.rank(), true);
+    long[] perm = permutation(order, in.rank(), true);
     Shape out = permuted(in, perm);
     if (keepsOrder(in, perm)) {
-      c.output(0, Refs.reshaped(x, out));
-      return;
+      return Refs.reshaped(x, out);
     }
-    Tensor y = c.allocate(0, out);
+    Tensor y = Refs.allocate(x.dtype(), out);
     long[] rows = StridedCopy.rowMajor(in.dims());
     long[] src = new long[perm.length];
     for (int i = 0; i < src.length; i++) {
       src[i] = rows[(int) perm[i]];
     }
     StridedCopy.copy(out.dims(), x, 0, src, y, 0, StridedCopy.rowMajor(out.dims()));
+    return y;
   }
 
   /** Whether only dimensions of 1 change places. */

@@ -75,7 +75,7 @@ public final class AddN {
     if (type == DType.VARIANT) {
       return TensorList::sum;
     }
-    Refusal.unless(type.isFloating() || type.isIntegral(), node, type);
+    Refusal.unless(DType.NUMERIC.contains(type), node, type);
     return AddN::compute;
   }
 

@@ -1,5 +1,7 @@
 package dev.millrace.ops.math;
 
+import static dev.millrace.ops.math.ComplexParts.conj;
+
 import dev.millrace.graph.Gradient;
 import dev.millrace.graph.GradientContext;
 import dev.millrace.graph.Kernel;
@@ -73,7 +75,8 @@ public final class Arithmetic {
           .kernelPerNode(
               node -> {
                 // Of integers the quotient would not be real; TensorFlow refuses them too.
-                Refusal.unless(node.input(0).dtype().isFloating(), node, node.input(0).dtype());
+                DType type = node.input(0).dtype();
+                Refusal.unless(type.isDifferentiable(), node, type);
                 return kernel(node, BinaryOp.DIV);
               })
           .gradient(broadcast(QUOTIENT))
@@ -129,7 +132,10 @@ public final class Arithmetic {
           .gradient(
               broadcast(
                   (s, x, y, g) -> {
-                    Output dx = mul(s, scaled(s, g.dy(), 2), sub(s, x, y));
+                    // Of complex numbers the op takes the square of the distance, a real number.
+                    Output apart = sub(s, g.input(0), g.input(1));
+                    Output real = Cast.of(s, g.dy(), x.dtype().realPart());
+                    Output dx = mul(s, scaled(s, Cast.of(s, real, x.dtype()), 2), apart);
                     return new Pair(dx, Unary.neg(s, dx));
                   }))
           .build();
@@ -270,13 +276,14 @@ public final class Arithmetic {
         .build();
   }
 
-  /** The logarithm is taken as 0 where x is not positive. */
+  /** The logarithm is taken as 0 where x is not positive; of a complex one, where it is 0. */
   private static Pair powGradient(Scope s, Output x, Output y, GradientContext g) {
     Output dx = mul(s, g.dy(), mul(s, y, pow(s, x, sub(s, y, Const.of(s, y.dtype(), 1)))));
-    Output positive = s.add(Comparisons.GREATER, x, Const.of(s, x.dtype(), 0)).output();
+    Op hasLog = x.dtype().isComplex() ? Comparisons.NOT_EQUAL : Comparisons.GREATER;
+    Output positive = s.add(hasLog, x, Const.of(s, x.dtype(), 0)).output();
     Output safe = Select.of(s, positive, x, OnesLike.of(s, x));
     Output log = Select.of(s, positive, Unary.log(s, safe), ZerosLike.of(s, x));
-    return new Pair(dx, mul(s, mul(s, g.dy(), g.output(0)), log));
+    return new Pair(dx, mul(s, mul(s, g.dy(), conj(s, g.output(0))), log));
   }
 
   /** Sums what a derivative gives over the dimensions each operand was repeated along. */
@@ -284,7 +291,7 @@ public final class Arithmetic {
     return g -> {
       Output x = g.input(0);
       Output y = g.input(1);
-      Pair p = d.of(g.scope(), x, y, g);
+      Pair p = d.of(g.scope(), conj(g.scope(), x), conj(g.scope(), y), g);
       g.dx(0, BroadcastGradient.reduce(g.scope(), p.x, x, y));
       g.dx(1, BroadcastGradient.reduce(g.scope(), p.y, y, x));
     };

@@ -9,10 +9,13 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.array.BroadcastGradient;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Parallel;
 import dev.millrace.tensor.math.StridedCopy;
+import dev.millrace.tensor.math.elementwise.Elementwise;
+import dev.millrace.tensor.math.elementwise.UnaryOp;
 import dev.millrace.tensor.math.gemm.Gemm;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -104,34 +107,53 @@ public final class BatchMatMul {
     boolean ax = node.booleanAttr("adj_x");
     boolean ay = node.booleanAttr("adj_y");
     return c -> {
-      Tensor x = c.input(0);
-      Tensor y = c.input(1);
-      Shape s = product(x.shape(), y.shape(), ax, ay, broadcasts);
-      Tensor z = c.allocate(0, s);
-      if (z.elements() == 0) {
-        return;
+      Tensor x = adjointOf(c.input(0), ax);
+      Tensor y = adjointOf(c.input(1), ay);
+      try {
+        Tensor z = c.allocate(0, product(x.shape(), y.shape(), ax, ay, broadcasts));
+        multiply(x, y, z, ax, ay);
+      } finally {
+        Refs.release(x);
+        Refs.release(y);
       }
-      int m = Math.toIntExact(s.dim(-2));
-      int n = Math.toIntExact(s.dim(-1));
-      int k = Math.toIntExact(x.shape().dim(ax ? -2 : -1));
-      Gemm gemm = Gemm.of(type, ax, ay, m, n, k);
-      Shape batch = s.slice(0, s.rank() - 2);
-      long[] xs = steps(x.shape(), batch);
-      long[] ys = steps(y.shape(), batch);
-      long grain = 1 + MIN_WORK / Math.max(1, (long) m * n * k);
-      Parallel.run(
-          batch.elements(),
-          grain,
-          (from, to) -> {
-            for (long i = from; i < to; i++) {
-              gemm.multiply(
-                  matrix(x, (long) m * k, at(i, batch, xs)),
-                  matrix(y, (long) k * n, at(i, batch, ys)),
-                  matrix(z, (long) m * n, i),
-                  false);
-            }
-          });
     };
+  }
+
+  /** A counted tensor of the matrices, or of their conjugates if adjoints are wanted. */
+  private static Tensor adjointOf(Tensor t, boolean adjoint) {
+    if (!adjoint || !t.dtype().isComplex()) {
+      return Refs.retain(t);
+    }
+    Tensor conjugate = Refs.allocate(t.dtype(), t.shape());
+    Elementwise.unary(UnaryOp.CONJ, t, conjugate);
+    return conjugate;
+  }
+
+  private static void multiply(Tensor x, Tensor y, Tensor z, boolean tx, boolean ty) {
+    if (z.elements() == 0) {
+      return;
+    }
+    Shape s = z.shape();
+    int m = Math.toIntExact(s.dim(-2));
+    int n = Math.toIntExact(s.dim(-1));
+    int k = Math.toIntExact(x.shape().dim(tx ? -2 : -1));
+    Gemm gemm = Gemm.of(z.dtype(), tx, ty, m, n, k);
+    Shape batch = s.slice(0, s.rank() - 2);
+    long[] xs = steps(x.shape(), batch);
+    long[] ys = steps(y.shape(), batch);
+    long grain = 1 + MIN_WORK / Math.max(1, (long) m * n * k);
+    Parallel.run(
+        batch.elements(),
+        grain,
+        (from, to) -> {
+          for (long i = from; i < to; i++) {
+            gemm.multiply(
+                matrix(x, (long) m * k, at(i, batch, xs)),
+                matrix(y, (long) k * n, at(i, batch, ys)),
+                matrix(z, (long) m * n, i),
+                false);
+          }
+        });
   }
 
   /** How many matrices further each dimension of the batch leads in an operand. */

@@ -55,7 +55,7 @@ public final class Cast {
 
   /** What goes through an integer ends there. */
   private static void gradient(GradientContext g) {
-    if (g.input(0).dtype().isFloating() && g.output(0).dtype().isFloating()) {
+    if (g.input(0).dtype().isDifferentiable() && g.output(0).dtype().isDifferentiable()) {
       g.dx(0, of(g.scope(), g.dy(), g.input(0).dtype()));
     }
   }

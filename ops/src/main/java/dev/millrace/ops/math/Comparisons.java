@@ -116,8 +116,7 @@ public final class Comparisons {
 
   private static Kernel equalityKernel(Node node, Comparison f) {
     DType type = node.input(0).dtype();
-    boolean supported =
-        type.isFloating() || type.isIntegral() || type == DType.BOOL || type == DType.STRING;
+    boolean supported = DType.NUMERIC.contains(type) || type == DType.BOOL || type == DType.STRING;
     Refusal.unless(supported, node, type);
     if (node.booleanAttr("incompatible_shape_error")) {
       return kernel(f);

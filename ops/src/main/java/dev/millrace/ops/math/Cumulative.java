@@ -63,7 +63,7 @@ public final class Cumulative {
 
   private static Kernel kernel(Node node, boolean product) {
     DType type = node.output(0).dtype();
-    Refusal.unless(type.isFloating() || type.isIntegral(), node, type);
+    Refusal.unless(DType.NUMERIC.contains(type), node, type);
     boolean exclusive = node.booleanAttr("exclusive");
     boolean reverse = node.booleanAttr("reverse");
     return c -> {
@@ -90,7 +90,8 @@ public final class Cumulative {
     boolean reverse = g.node().booleanAttr("reverse");
     Output x = g.input(0);
     Output product = of(s, PROD, x, g.input(1), exclusive, reverse);
-    Output sums = of(s, SUM, Arithmetic.mul(s, product, g.dy()), g.input(1), exclusive, !reverse);
-    g.dx(0, s.add(Arithmetic.DIV_NO_NAN, sums, x).output());
+    Output shares = Arithmetic.mul(s, ComplexParts.conj(s, product), g.dy());
+    Output sums = of(s, SUM, shares, g.input(1), exclusive, !reverse);
+    g.dx(0, s.add(Arithmetic.DIV_NO_NAN, sums, ComplexParts.conj(s, x)).output());
   }
 }

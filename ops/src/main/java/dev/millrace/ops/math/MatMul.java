@@ -88,7 +88,11 @@ public final class MatMul {
 
   /** Whether matrices of this type can be multiplied. */
   static boolean supports(DType type) {
-    return type.isFloating() || type == DType.INT16 || type == DType.INT32 || type == DType.INT64;
+    return type.isFloating()
+        || type.isComplex()
+        || type == DType.INT16
+        || type == DType.INT32
+        || type == DType.INT64;
   }
 
   private static Kernel kernel(Node node) {
@@ -119,8 +123,8 @@ public final class MatMul {
 
   private static void gradient(GradientContext g) {
     Scope s = g.scope();
-    Output a = g.input(0);
-    Output b = g.input(1);
+    Output a = ComplexParts.conj(s, g.input(0));
+    Output b = ComplexParts.conj(s, g.input(1));
     Output dy = g.dy();
     boolean ta = g.node().booleanAttr("transpose_a");
     boolean tb = g.node().booleanAttr("transpose_b");

@@ -12,6 +12,7 @@ public final class MathOps {
               UnaryGrad.ALL,
               Arithmetic.ALL,
               Comparisons.ALL,
+              ComplexParts.ALL,
               Reduction.ALL,
               List.of(
                   AddN.OP,
@@ -22,6 +23,7 @@ public final class MathOps {
                   Cast.HOST,
                   Bucketize.OP,
                   ClipByValue.OP,
+                  ConjugateTranspose.OP,
                   Cumulative.SUM,
                   Cumulative.PROD,
                   L2Loss.OP,

@@ -83,7 +83,7 @@ final class ReductionGradient {
     Output after = Cumulative.prod(s, table, 0, true, true);
     Output product = Reshape.of(s, mul(s, before, after), ShapeOf.known(s, front));
     Output back = Transpose.of(s, product, s.add(Transpose.INVERT, order).output());
-    Output dx = mul(s, kept(g, g.dy()), back);
+    Output dx = mul(s, kept(g, g.dy()), ComplexParts.conj(s, back));
     dx.refineShape(x.shape());
     g.dx(0, dx);
   }

@@ -35,14 +35,14 @@ public final class Unary {
 
   public static final Op NEG = op("Neg", NUMBER, UnaryOp.NEG, (s, g) -> neg(s, g.dy()));
   public static final Op ABS =
-      op("Abs", SIGNED, UnaryOp.ABS, (s, g) -> mul(s, g.dy(), of(s, Unary.SIGN, g.input(0))));
+      op("Abs", SIGNED, UnaryOp.ABS, (s, g) -> mul(s, g.dy(), of(s, Unary.SIGN, x(s, g))));
   public static final Op SQUARE =
       op(
           "Square",
           "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32,"
               + " uint64, complex64, complex128}",
           UnaryOp.SQUARE,
-          (s, g) -> mul(s, g.dy(), scaled(s, g.input(0), 2)));
+          (s, g) -> mul(s, g.dy(), scaled(s, x(s, g), 2)));
   public static final Op SQRT =
       op("Sqrt", FLOATING, UnaryOp.SQRT, (s, g) -> UnaryGrad.of(s, UnaryGrad.SQRT, g));
   public static final Op RSQRT =
@@ -53,32 +53,39 @@ public final class Unary {
   /** The same under its older name. */
   public static final Op INV = op("Inv", NUMBER, UnaryOp.RECIPROCAL, Unary::reciprocalGradient);
 
-  public static final Op EXP =
-      op("Exp", FLOATING, UnaryOp.EXP, (s, g) -> mul(s, g.dy(), g.output(0)));
+  public static final Op EXP = op("Exp", FLOATING, UnaryOp.EXP, (s, g) -> mul(s, g.dy(), y(s, g)));
   public static final Op EXPM1 =
-      op("Expm1", FLOATING, UnaryOp.EXPM1, (s, g) -> mul(s, g.dy(), exp(s, g.input(0))));
+      op("Expm1", FLOATING, UnaryOp.EXPM1, (s, g) -> mul(s, g.dy(), exp(s, x(s, g))));
   public static final Op LOG =
-      op("Log", FLOATING, UnaryOp.LOG, (s, g) -> mul(s, g.dy(), reciprocal(s, g.input(0))));
+      op("Log", FLOATING, UnaryOp.LOG, (s, g) -> mul(s, g.dy(), reciprocal(s, x(s, g))));
   public static final Op LOG1P =
       op(
           "Log1p",
           FLOATING,
           UnaryOp.LOG1P,
-          (s, g) -> mul(s, g.dy(), reciprocal(s, Arithmetic.add(s, one(s, g), g.input(0)))));
+          (s, g) -> mul(s, g.dy(), reciprocal(s, Arithmetic.add(s, one(s, g), x(s, g)))));
   public static final Op TANH =
-      op("Tanh", FLOATING, UnaryOp.TANH, (s, g) -> UnaryGrad.of(s, UnaryGrad.TANH, g));
+      op(
+          "Tanh",
+          FLOATING,
+          UnaryOp.TANH,
+          (s, g) -> UnaryGrad.of(s, UnaryGrad.TANH, y(s, g), g.dy()));
   public static final Op SIGMOID =
-      op("Sigmoid", FLOATING, UnaryOp.SIGMOID, (s, g) -> UnaryGrad.of(s, UnaryGrad.SIGMOID, g));
+      op(
+          "Sigmoid",
+          FLOATING,
+          UnaryOp.SIGMOID,
+          (s, g) -> UnaryGrad.of(s, UnaryGrad.SIGMOID, y(s, g), g.dy()));
   public static final Op SIN =
-      op("Sin", FLOATING, UnaryOp.SIN, (s, g) -> mul(s, g.dy(), of(s, Unary.COS, g.input(0))));
+      op("Sin", FLOATING, UnaryOp.SIN, (s, g) -> mul(s, g.dy(), of(s, Unary.COS, x(s, g))));
   public static final Op COS =
-      op("Cos", FLOATING, UnaryOp.COS, (s, g) -> mul(s, neg(s, g.dy()), of(s, SIN, g.input(0))));
+      op("Cos", FLOATING, UnaryOp.COS, (s, g) -> mul(s, neg(s, g.dy()), of(s, SIN, x(s, g))));
   public static final Op TAN =
       op(
           "Tan",
           FLOATING,
           UnaryOp.TAN,
-          (s, g) -> mul(s, g.dy(), square(s, reciprocal(s, of(s, COS, g.input(0))))));
+          (s, g) -> mul(s, g.dy(), square(s, reciprocal(s, of(s, COS, x(s, g))))));
   public static final Op ASIN =
       op("Asin", FLOATING, UnaryOp.ASIN, (s, g) -> mul(s, g.dy(), overRoot(s, g)));
   public static final Op ACOS =
@@ -89,11 +96,11 @@ public final class Unary {
           FLOATING,
           UnaryOp.ATAN,
           (s, g) ->
-              mul(s, g.dy(), reciprocal(s, Arithmetic.add(s, one(s, g), square(s, g.input(0))))));
+              mul(s, g.dy(), reciprocal(s, Arithmetic.add(s, one(s, g), square(s, x(s, g))))));
   public static final Op SINH =
-      op("Sinh", FLOATING, UnaryOp.SINH, (s, g) -> mul(s, g.dy(), of(s, Unary.COSH, g.input(0))));
+      op("Sinh", FLOATING, UnaryOp.SINH, (s, g) -> mul(s, g.dy(), of(s, Unary.COSH, x(s, g))));
   public static final Op COSH =
-      op("Cosh", FLOATING, UnaryOp.COSH, (s, g) -> mul(s, g.dy(), of(s, SINH, g.input(0))));
+      op("Cosh", FLOATING, UnaryOp.COSH, (s, g) -> mul(s, g.dy(), of(s, SINH, x(s, g))));
   public static final Op ERF = op("Erf", REAL, UnaryOp.ERF, (s, g) -> bell(s, g, 2));
   public static final Op ERFC = op("Erfc", REAL, UnaryOp.ERFC, (s, g) -> bell(s, g, -2));
   public static final Op SIGN = flat("Sign", NUMBER, UnaryOp.SIGN);
@@ -199,18 +206,28 @@ public final class Unary {
     return UnaryGrad.of(s, UnaryGrad.RECIPROCAL, g);
   }
 
+  /** The input as derivatives have it: its conjugate, if it is complex. */
+  private static Output x(Scope s, GradientContext g) {
+    return ComplexParts.conj(s, g.input(0));
+  }
+
+  /** The output as derivatives have it: its conjugate, if it is complex. */
+  private static Output y(Scope s, GradientContext g) {
+    return ComplexParts.conj(s, g.output(0));
+  }
+
   private static Output one(Scope s, GradientContext g) {
     return Const.of(s, g.input(0).dtype(), 1);
   }
 
   /** 1 / sqrt(1 - x^2). */
   private static Output overRoot(Scope s, GradientContext g) {
-    return reciprocal(s, sqrt(s, sub(s, one(s, g), square(s, g.input(0)))));
+    return reciprocal(s, sqrt(s, sub(s, one(s, g), square(s, x(s, g)))));
   }
 
   /** dy * factor / sqrt(pi) * exp(-x^2). */
   private static Output bell(Scope s, GradientContext g, double factor) {
-    Output bell = exp(s, neg(s, square(s, g.input(0))));
+    Output bell = exp(s, neg(s, square(s, x(s, g))));
     return mul(s, scaled(s, g.dy(), factor / Math.sqrt(Math.PI)), bell);
   }
 

@@ -2,6 +2,7 @@ package dev.millrace.ops.math;
 
 import static dev.millrace.ops.math.Arithmetic.mul;
 import static dev.millrace.ops.math.Arithmetic.scaled;
+import static dev.millrace.ops.math.ComplexParts.conj;
 
 import dev.millrace.graph.Gradient;
 import dev.millrace.graph.GradientContext;
@@ -78,35 +79,36 @@ public final class UnaryGrad {
   private static void ofSqrt(GradientContext g) {
     Scope s = g.scope();
     Output ga = Arithmetic.realDiv(s, g.dy(), g.input(0));
-    g.dx(0, mul(s, Unary.neg(s, ga), g.output(0)));
+    g.dx(0, mul(s, Unary.neg(s, conj(s, ga)), g.output(0)));
     g.dx(1, scaled(s, ga, 0.5));
   }
 
   private static void ofRsqrt(GradientContext g) {
     Scope s = g.scope();
-    Output y = g.input(0);
-    g.dx(0, mul(s, mul(s, scaled(s, g.dy(), -1.5), g.input(1)), Unary.square(s, y)));
+    Output y = conj(s, g.input(0));
+    Output scaled = scaled(s, conj(s, g.dy()), -1.5);
+    g.dx(0, mul(s, mul(s, scaled, g.input(1)), Unary.square(s, y)));
     g.dx(1, of(s, RSQRT, y, g.dy()));
   }
 
   private static void ofReciprocal(GradientContext g) {
     Scope s = g.scope();
-    Output y = g.input(0);
-    g.dx(0, mul(s, mul(s, scaled(s, g.dy(), -2), g.input(1)), y));
+    Output y = conj(s, g.input(0));
+    g.dx(0, mul(s, mul(s, scaled(s, conj(s, g.dy()), -2), g.input(1)), y));
     g.dx(1, of(s, RECIPROCAL, y, g.dy()));
   }
 
   private static void ofTanh(GradientContext g) {
     Scope s = g.scope();
-    Output y = g.input(0);
-    g.dx(0, mul(s, mul(s, scaled(s, g.dy(), -2), g.input(1)), y));
+    Output y = conj(s, g.input(0));
+    g.dx(0, mul(s, mul(s, scaled(s, g.dy(), -2), conj(s, g.input(1))), y));
     g.dx(1, of(s, TANH, y, g.dy()));
   }
 
   private static void ofSigmoid(GradientContext g) {
     Scope s = g.scope();
-    Output y = g.input(0);
-    Output gb = mul(s, g.dy(), g.input(1));
+    Output y = conj(s, g.input(0));
+    Output gb = mul(s, g.dy(), conj(s, g.input(1)));
     g.dx(0, Arithmetic.sub(s, gb, mul(s, scaled(s, gb, 2), y)));
     g.dx(1, of(s, SIGMOID, y, g.dy()));
   }

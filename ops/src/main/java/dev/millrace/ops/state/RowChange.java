@@ -3,6 +3,8 @@ package dev.millrace.ops.state;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.StridedCopy;
+import dev.millrace.tensor.math.complex.Complex;
+import dev.millrace.tensor.math.complex.ComplexElements;
 import dev.millrace.tensor.math.elementwise.AddScaled;
 import dev.millrace.tensor.math.elementwise.BinaryOp;
 
@@ -34,7 +36,7 @@ public enum RowChange {
     return switch (this) {
       case UPDATE -> true;
       case ADD, SUB -> DType.NUMERIC.contains(type);
-      default -> DType.REAL.contains(type);
+      default -> DType.REAL.contains(type) || op.supports(type);
     };
   }
 
@@ -51,12 +53,17 @@ public enum RowChange {
   }
 
   private void combine(Tensor target, long to, Tensor with, long from, long n) {
-    boolean real = target.dtype().isFloating();
+    DType type = target.dtype();
+    boolean real = type.isFloating();
     for (long k = 0; k < n; k++) {
-      if (real) {
+      if (type.isComplex()) {
+        Complex x = ComplexElements.at(type, target.data(), to + k);
+        Complex y = ComplexElements.at(type, with.data(), from + k);
+        ComplexElements.set(type, target.data(), to + k, op.complex().apply(x, y));
+      } else if (real) {
         target.setDouble(to + k, op.of(target.doubleAt(to + k), with.doubleAt(from + k)));
       } else {
-        target.setLong(to + k, op.of(target.dtype(), target.longAt(to + k), with.longAt(from + k)));
+        target.setLong(to + k, op.of(type, target.longAt(to + k), with.longAt(from + k)));
       }
     }
   }

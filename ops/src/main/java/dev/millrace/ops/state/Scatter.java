@@ -14,6 +14,7 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Rows;
+import dev.millrace.tensor.math.complex.ComplexElements;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -133,7 +134,11 @@ public final class Scatter {
   private static void checkNoZero(KernelContext c) {
     Tensor updates = c.input(2);
     for (long i = 0; i < updates.elements(); i++) {
-      if (updates.doubleAt(i) == 0) {
+      boolean zero =
+          updates.dtype().isComplex()
+              ? ComplexElements.at(updates.dtype(), updates.data(), i).isZero()
+              : updates.doubleAt(i) == 0;
+      if (zero) {
         throw MillraceException.invalid(
             "%s '%s': updates must not contain 0; element %d is.",
             c.node().op().name(), c.node().name(), i);

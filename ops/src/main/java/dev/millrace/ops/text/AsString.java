@@ -9,6 +9,8 @@ import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.tensor.math.complex.Complex;
+import dev.millrace.tensor.math.complex.ComplexElements;
 
 /** Numbers as text, in C's formats. */
 final class AsString {
@@ -49,9 +51,12 @@ final class AsString {
         } else if (type == DType.BOOL) {
           out[i] = Words.bytes(in.booleanAt(i) ? "true" : "false");
         } else if (type.isFloating()) {
-          double v = in.doubleAt(i);
-          String s = Printf.real(v, conversion, precision);
-          out[i] = Words.bytes(Printf.padded(s, flag, width, Double.isFinite(v)));
+          out[i] = Words.bytes(real(in.doubleAt(i), conversion, precision, flag, width));
+        } else if (type.isComplex()) {
+          Complex v = ComplexElements.at(type, in.data(), i);
+          String re = real(v.re(), conversion, precision, flag, width);
+          String im = real(v.im(), conversion, precision, flag, width);
+          out[i] = Words.bytes("(" + re + "," + im + ")");
         } else {
           long v = in.longAt(i);
           String s = type == DType.UINT64 ? Long.toUnsignedString(v) : Long.toString(v);
@@ -63,16 +68,21 @@ final class AsString {
     };
   }
 
+  private static String real(double v, char conversion, int precision, char flag, int width) {
+    String s = Printf.real(v, conversion, precision);
+    return Printf.padded(s, flag, width, Double.isFinite(v));
+  }
+
   private static void check(
       DType type, int precision, boolean scientific, boolean shortest, String fill) {
-    if (type == DType.COMPLEX64 || type == DType.COMPLEX128 || type == DType.VARIANT) {
+    if (type == DType.VARIANT) {
       throw new MillraceException(Code.UNIMPLEMENTED, "AsString cannot print " + type + " here.");
     }
-    if (!type.isFloating() && (scientific || shortest)) {
+    if (!type.isDifferentiable() && (scientific || shortest)) {
       throw MillraceException.invalid(
           "scientific and shortest format not supported for datatype %s", type);
     }
-    if (!type.isFloating() && precision >= 0) {
+    if (!type.isDifferentiable() && precision >= 0) {
       throw MillraceException.invalid("precision not supported for datatype %s", type);
     }
     if (scientific && shortest) {

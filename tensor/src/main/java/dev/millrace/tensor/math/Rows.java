@@ -123,20 +123,10 @@ public final class Rows {
 
   private static void addRun(Tensor into, long to, Tensor rows, long from, long n) {
     switch (into.dtype()) {
-      case FLOAT -> {
-        MemorySegment y = into.data();
-        MemorySegment x = rows.data();
-        for (long i = 0; i < n; i++) {
-          y.setAtIndex(F32, to + i, y.getAtIndex(F32, to + i) + x.getAtIndex(F32, from + i));
-        }
-      }
-      case DOUBLE -> {
-        MemorySegment y = into.data();
-        MemorySegment x = rows.data();
-        for (long i = 0; i < n; i++) {
-          y.setAtIndex(F64, to + i, y.getAtIndex(F64, to + i) + x.getAtIndex(F64, from + i));
-        }
-      }
+      case FLOAT -> addFloats(into.data(), to, rows.data(), from, n);
+      case DOUBLE -> addDoubles(into.data(), to, rows.data(), from, n);
+      case COMPLEX64 -> addFloats(into.data(), 2 * to, rows.data(), 2 * from, 2 * n);
+      case COMPLEX128 -> addDoubles(into.data(), 2 * to, rows.data(), 2 * from, 2 * n);
       case HALF, BFLOAT16 -> {
         for (long i = 0; i < n; i++) {
           into.setDouble(to + i, into.doubleAt(to + i) + rows.doubleAt(from + i));
@@ -147,6 +137,18 @@ public final class Rows {
           into.setLong(to + i, into.longAt(to + i) + rows.longAt(from + i));
         }
       }
+    }
+  }
+
+  private static void addFloats(MemorySegment y, long to, MemorySegment x, long from, long n) {
+    for (long i = 0; i < n; i++) {
+      y.setAtIndex(F32, to + i, y.getAtIndex(F32, to + i) + x.getAtIndex(F32, from + i));
+    }
+  }
+
+  private static void addDoubles(MemorySegment y, long to, MemorySegment x, long from, long n) {
+    for (long i = 0; i < n; i++) {
+      y.setAtIndex(F64, to + i, y.getAtIndex(F64, to + i) + x.getAtIndex(F64, from + i));
     }
   }
 

@@ -39,6 +39,7 @@ public final class AllCases {
         new ParsingCases(),
         new StatelessCases(),
         new MatrixCases(),
+        new ComplexCases(),
         new SpaceCases(),
         new ScatterNdCases(),
         new FileCases(),

@@ -10,7 +10,9 @@ import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /** Ops that work element by element, with and without broadcasting. */
 public final class ElementwiseCases extends CaseTable {
@@ -89,13 +91,43 @@ public final class ElementwiseCases extends CaseTable {
     gradients();
     zeroDivisors();
     incompatible();
+    complex();
+  }
+
+  /** The types of real numbers that TensorFlow computes an op in. */
+  private static List<DType> real(String op) {
+    return Kernels.types(op, "T").stream().filter(t -> !t.isComplex()).toList();
+  }
+
+  /** The ops so far in complex types. */
+  private void complex() {
+    Map<String, Integer> inputs = new TreeMap<>();
+    cases().forEach(c -> inputs.put(c.op(), c.inputs().size()));
+    inputs.remove("LogicalNot");
+    inputs.remove("LogicalAnd");
+    inputs.remove("LogicalOr");
+    inputs.forEach(
+        (op, n) -> {
+          for (DType dtype : Kernels.types(op, "T")) {
+            if (dtype.isComplex() && n == 1) {
+              op(op, random(Domain.ANY, dtype, Shape.of(5, 7)));
+              op(op, random(Domain.ANY, dtype, Shape.of(0)));
+            } else if (dtype.isComplex()) {
+              Shape second = op.endsWith("Grad") ? Shape.of(5, 7) : Shape.of(5, 1);
+              op(
+                  op,
+                  random(Domain.ANY, dtype, Shape.of(5, 7)),
+                  random(Domain.NONZERO, dtype, second));
+            }
+          }
+        });
   }
 
   private void unary(String op, Domain domain) {
     for (Shape shape : SHAPES) {
       smooth(op, random(domain, DType.FLOAT, shape));
     }
-    for (DType dtype : Kernels.types(op, "T")) {
+    for (DType dtype : real(op)) {
       // TensorFlow 2.18 rounds every whole number to zero.
       if (op.equals("Round") && !dtype.isFloating()) {
         continue;
@@ -111,7 +143,7 @@ public final class ElementwiseCases extends CaseTable {
     for (List<Shape> pair : PAIRS) {
       smooth(op, random(left, DType.FLOAT, pair.get(0)), random(right, DType.FLOAT, pair.get(1)));
     }
-    for (DType dtype : Kernels.types(op, "T")) {
+    for (DType dtype : real(op)) {
       smooth(op, random(left, dtype, Shape.of(5, 7)), random(right, dtype, Shape.of(5, 7)));
       smooth(op, random(left, dtype, Shape.of(5, 7)), random(right, dtype, Shape.of(7)));
       smooth(op, random(left, dtype, Shape.of(5, 1)), random(right, dtype, Shape.of(7)));
@@ -148,7 +180,7 @@ public final class ElementwiseCases extends CaseTable {
   private void gradients() {
     for (String op :
         List.of("TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad")) {
-      for (DType dtype : Kernels.types(op, "T")) {
+      for (DType dtype : real(op)) {
         op(op, random(Domain.POSITIVE, dtype, Shape.of(3, 7)), any(dtype, 3, 7));
       }
       op(op, floats(0), floats(0));
@@ -162,7 +194,7 @@ public final class ElementwiseCases extends CaseTable {
             "SeluGrad",
             "SoftsignGrad",
             "LeakyReluGrad")) {
-      for (DType dtype : Kernels.types(op, "T")) {
+      for (DType dtype : real(op)) {
         smooth(op, any(dtype, 3, 7), random(Domain.NONZERO, dtype, Shape.of(3, 7)));
       }
       smooth(op, floats(0), floats(0));

@@ -78,7 +78,7 @@ public final class PlumbingCases extends CaseTable {
     for (DType from : Kernels.TESTED) {
       for (DType to : Kernels.TESTED) {
         if (from != DType.STRING && to != DType.STRING && types.contains(to)) {
-          boolean wraps = from.isFloating() && to.isUnsigned();
+          boolean wraps = from.isDifferentiable() && to.isUnsigned();
           // What a negative fraction becomes as an unsigned number is not defined in C++.
           Domain domain = wraps ? Domain.POSITIVE : Domain.ANY;
           op("Cast", values.of(domain, from, Shape.of(3, 7))).with("DstT", to);

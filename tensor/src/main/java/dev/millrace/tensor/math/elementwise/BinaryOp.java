@@ -7,7 +7,9 @@ import static dev.millrace.tensor.math.elementwise.Formula.number;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.math.complex.Complex;
 import dev.millrace.tensor.math.lanes.LaneType;
+import java.util.function.BinaryOperator;
 import java.util.function.DoubleBinaryOperator;
 import java.util.function.LongBinaryOperator;
 
@@ -220,7 +222,32 @@ public enum BinaryOp {
     if (type == DType.BOOL) {
       return this == AND || this == OR || this == XOR;
     }
+    if (type.isComplex()) {
+      return complex() != null;
+    }
     return type.isFloating() ? real != null : type.isIntegral() && whole != null;
+  }
+
+  /** The definition for complex types; null if there is none. */
+  public BinaryOperator<Complex> complex() {
+    return switch (this) {
+      case ADD -> Complex::plus;
+      case SUB -> Complex::minus;
+      case MUL -> Complex::times;
+      case DIV -> Complex::over;
+      case DIV_NO_NAN -> (x, y) -> y.isZero() ? Complex.ZERO : x.over(y);
+      case MUL_NO_NAN -> (x, y) -> y.isZero() ? Complex.ZERO : x.times(y);
+      case POW -> Complex::pow;
+      case SQUARED_DIFFERENCE -> (x, y) -> x.minus(y).conjugate().times(x.minus(y));
+      case TANH_GRAD -> (x, y) -> y.times(Complex.ONE.minus(x.squared()));
+      case SIGMOID_GRAD -> (x, y) -> y.times(x).times(Complex.ONE.minus(x));
+      case SQRT_GRAD -> (x, y) -> y.isZero() ? y : y.times(0.5).over(x.conjugate());
+      case RSQRT_GRAD ->
+          (x, y) ->
+              y.isZero() ? y : y.times(-0.5).times(x.conjugate().squared().times(x.conjugate()));
+      case RECIPROCAL_GRAD -> (x, y) -> y.isZero() ? y : y.negated().times(x.conjugate().squared());
+      default -> null;
+    };
   }
 
   /** The definition for floating types. */

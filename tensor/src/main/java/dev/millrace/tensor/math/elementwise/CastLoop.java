@@ -50,6 +50,11 @@ final class CastLoop implements ElementCast.Loop {
         y.set(F32, to, nearestFloat(whole(x, from)));
       } else {
         setReal(y, to, FROM_REAL ? real(x, from) : nearestDouble(whole(x, from)));
+        if (FROM == DType.COMPLEX64 && TO == DType.COMPLEX128) {
+          y.set(F64, to + 8, x.get(F32, from + 4));
+        } else if (FROM == DType.COMPLEX128 && TO == DType.COMPLEX64) {
+          y.set(F32, to + 4, (float) x.get(F64, from + 8));
+        }
       }
     }
   }

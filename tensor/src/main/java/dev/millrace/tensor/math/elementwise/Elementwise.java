@@ -47,12 +47,20 @@ public final class Elementwise {
   /** {@code out = op(x)}. */
   public static void unary(UnaryOp op, Tensor x, Tensor out) {
     require(op.supports(x.dtype()), op, x.dtype());
+    if (x.dtype().isComplex()) {
+      ComplexLoop.unary(op.complex(), x, out);
+      return;
+    }
     compute(lane -> op.recipe(lane, x.dtype()), x.dtype(), out, x);
   }
 
   /** {@code out = op(x, y)}. */
   public static void binary(BinaryOp op, Tensor x, Tensor y, Tensor out) {
     require(op.supports(x.dtype()), op, x.dtype());
+    if (x.dtype().isComplex()) {
+      ComplexLoop.binary(op.complex(), x, y, out);
+      return;
+    }
     compute(lane -> op.recipe(lane, x.dtype()), x.dtype(), out, x, y);
   }
 
@@ -61,6 +69,11 @@ public final class Elementwise {
     DType type = x.dtype();
     if (type == DType.STRING) {
       compareStrings(op, x, y, out);
+      return;
+    }
+    if (type.isComplex()) {
+      require(op == Comparison.EQUAL || op == Comparison.NOT_EQUAL, op, type);
+      ComplexLoop.equal(op == Comparison.EQUAL, x, y, out);
       return;
     }
     require(type.isFloating() || type.isIntegral() || type == DType.BOOL, op, type);
@@ -76,6 +89,10 @@ public final class Elementwise {
   /** The sum of the inputs, which all have the shape of {@code out}. */
   public static void addN(Tensor[] inputs, Tensor out) {
     DType type = out.dtype();
+    if (type.isComplex()) {
+      addParts(inputs, out);
+      return;
+    }
     require(type.isFloating() || type.isIntegral(), "ADD_N", type);
     if (inputs.length == 1) {
       TensorFill.copy(inputs[0], out);
@@ -116,6 +133,20 @@ public final class Elementwise {
     }
     if (first != out) {
       Refs.release(first);
+    }
+  }
+
+  private static void addParts(Tensor[] inputs, Tensor out) {
+    Tensor[] parts = new Tensor[inputs.length];
+    Tensor sum = Refs.parts(out);
+    try {
+      for (int i = 0; i < inputs.length; i++) {
+        parts[i] = Refs.parts(inputs[i]);
+      }
+      addN(parts, sum);
+    } finally {
+      release(parts);
+      Refs.release(sum);
     }
   }
 

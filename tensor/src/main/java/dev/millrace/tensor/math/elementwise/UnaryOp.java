@@ -5,9 +5,11 @@ import static dev.millrace.tensor.math.elementwise.Formula.choose;
 import static dev.millrace.tensor.math.elementwise.Formula.number;
 
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.math.complex.Complex;
 import dev.millrace.tensor.math.lanes.LaneType;
 import java.util.function.DoubleUnaryOperator;
 import java.util.function.LongUnaryOperator;
+import java.util.function.UnaryOperator;
 
 /**
  * Functions of one element. Each is defined by its scalar form, which computes in double and rounds
@@ -94,6 +96,9 @@ public enum UnaryOp {
   /** The nearest integer, ties to the even one. */
   ROUND(Math::rint, x -> x, X.rint(), X),
 
+  /** The same number, if it is real. */
+  CONJ(x -> x, x -> x, X),
+
   /** Of bool elements only. */
   LOGICAL_NOT(null, x -> x ^ 1, X.apply(Formula.Function.XOR, number(1)));
 
@@ -156,7 +161,38 @@ public enum UnaryOp {
     if (type == DType.BOOL || this == LOGICAL_NOT) {
       return type == DType.BOOL && this == LOGICAL_NOT;
     }
+    if (type.isComplex()) {
+      return complex() != null;
+    }
     return type.isFloating() ? real != null : type.isIntegral() && whole != null;
+  }
+
+  /** The definition for complex types; null if there is none. */
+  public UnaryOperator<Complex> complex() {
+    return switch (this) {
+      case NEG -> Complex::negated;
+      case SQUARE -> Complex::squared;
+      case SQRT -> Complex::sqrt;
+      case RSQRT -> x -> x.sqrt().reciprocal();
+      case RECIPROCAL -> Complex::reciprocal;
+      case EXP -> Complex::exp;
+      case EXPM1 -> Complex::expm1;
+      case LOG -> Complex::log;
+      case LOG1P -> Complex::log1p;
+      case SIN -> Complex::sin;
+      case COS -> Complex::cos;
+      case TAN -> Complex::tan;
+      case ASIN -> Complex::asin;
+      case ACOS -> Complex::acos;
+      case ATAN -> Complex::atan;
+      case SINH -> Complex::sinh;
+      case COSH -> Complex::cosh;
+      case TANH -> Complex::tanh;
+      case SIGMOID -> Complex::sigmoid;
+      case SIGN -> Complex::sign;
+      case CONJ -> Complex::conjugate;
+      default -> null;
+    };
   }
 
   /** The definition for floating types. */

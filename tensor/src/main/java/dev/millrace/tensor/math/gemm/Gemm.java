@@ -94,10 +94,11 @@ public record Gemm(
               m,
               split ? grain(m, ROW_UNIT) : m,
               (from, to) -> IntegerGemm.rows(this, a, b, c, accumulate, (int) from, (int) to));
+      case COMPLEX64, COMPLEX128 -> ComplexGemm.multiply(this, a, b, c, accumulate, split);
       default ->
           throw MillraceException.invalid(
               "There is no matrix product of %s; it takes half, bfloat16, float, double, int16,"
-                  + " int32 and int64.",
+                  + " int32, int64, complex64 and complex128.",
               type);
     }
   }

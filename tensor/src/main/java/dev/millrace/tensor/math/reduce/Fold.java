@@ -41,7 +41,11 @@ public enum Fold {
 
   /** Whether elements of this type can be folded. */
   public boolean supports(DType type) {
-    return this == ALL || this == ANY ? type == DType.BOOL : type.isFloating() || type.isIntegral();
+    return switch (this) {
+      case ALL, ANY -> type == DType.BOOL;
+      case SUM, MEAN, PROD -> DType.NUMERIC.contains(type);
+      case MAX, MIN -> DType.REAL.contains(type);
+    };
   }
 
   /** Two elements combined, the definition for floating types. */
@@ -63,7 +67,11 @@ public enum Fold {
       throw new MillraceException(
           Code.UNIMPLEMENTED, this + " is not defined for elements of type " + x.dtype() + ".");
     }
-    Reduce.run(this, x, over, y);
+    if (x.dtype().isComplex()) {
+      ComplexFold.run(this, x, over, y);
+    } else {
+      Reduce.run(this, x, over, y);
+    }
   }
 
   /** Half the sum of the squares of all elements, of a floating type. */

@@ -2,6 +2,8 @@ package dev.millrace.tensor.math.reduce;
 
 import dev.millrace.tensor.Tensor;
 import dev.millrace.tensor.math.Parallel;
+import dev.millrace.tensor.math.complex.Complex;
+import dev.millrace.tensor.math.complex.ComplexElements;
 import java.lang.ref.Reference;
 
 /** Running sums and products along a dimension. */
@@ -11,7 +13,8 @@ public final class Scan {
   /**
    * Fills {@code y} from {@code x}, both taken as {@code [outer, n, inner]}, with the sums or
    * products of the elements up to each along the middle dimension; {@code exclusive} leaves the
-   * element itself out, {@code reverse} begins at the end. Floating elements accumulate in double.
+   * element itself out, {@code reverse} begins at the end. Floating and complex elements accumulate
+   * in double.
    */
   public static void run(
       boolean product,
@@ -22,6 +25,7 @@ public final class Scan {
       long inner,
       Tensor x,
       Tensor y) {
+    boolean complex = x.dtype().isComplex();
     boolean floating = x.dtype().isFloating();
     Parallel.run(
         outer * inner,
@@ -29,7 +33,9 @@ public final class Scan {
         (from, to) -> {
           for (long line = from; line < to; line++) {
             long start = line / inner * n * inner + line % inner;
-            if (floating) {
+            if (complex) {
+              complex(product, exclusive, reverse, start, n, inner, x, y);
+            } else if (floating) {
               real(product, exclusive, reverse, start, n, inner, x, y);
             } else {
               whole(product, exclusive, reverse, start, n, inner, x, y);
@@ -55,6 +61,25 @@ public final class Scan {
       double v = x.doubleAt(i);
       double next = product ? sum * v : sum + v;
       y.setDouble(i, exclusive ? sum : next);
+      sum = next;
+    }
+  }
+
+  private static void complex(
+      boolean product,
+      boolean exclusive,
+      boolean reverse,
+      long start,
+      long n,
+      long step,
+      Tensor x,
+      Tensor y) {
+    Complex sum = product ? Complex.ONE : Complex.ZERO;
+    for (long k = 0; k < n; k++) {
+      long i = start + (reverse ? n - 1 - k : k) * step;
+      Complex v = ComplexElements.at(x.dtype(), x.data(), i);
+      Complex next = product ? sum.times(v) : sum.plus(v);
+      ComplexElements.set(y.dtype(), y.data(), i, exclusive ? sum : next);
       sum = next;
     }
   }
