@@ -35,6 +35,7 @@ class ArchitectureTest {
         new Rule("size", "packages over the limit", Sizes::largePackages),
         new Rule("name", "duplicate class names", Sizes::duplicateNames),
         new Rule("clock", "wall-clock calls outside base", Calls::wallClock),
+        new Rule("static", "classes with state of the process", StaticState::find),
         new Rule("settings", "classes that read the environment", Calls::settings),
         new Rule("output", "libraries that print or log otherwise than by SLF4J", Calls::output));
   }
@@ -58,8 +59,10 @@ class ArchitectureTest {
                 "runtime",
                 "wire",
                 "train",
+                "parquet",
                 "ring",
                 "cluster",
+                "junit",
                 "job",
                 "examples",
                 "cli")),

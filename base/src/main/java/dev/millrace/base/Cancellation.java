@@ -2,6 +2,7 @@ package dev.millrace.base;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A step's (or call's) word that it is over before its time. Work that waits registers what to do
@@ -11,8 +12,8 @@ import java.util.List;
  * outside any lock.
  */
 public final class Cancellation {
-  private final Runnable leaseCheck;
-  private MillraceException cause;
+  private final @Nullable Runnable leaseCheck;
+  private @Nullable MillraceException cause;
   private List<Runnable> actions = List.of();
 
   /** A cancellation for work without a lease: its caller waits until the work ends. */
@@ -26,7 +27,7 @@ public final class Cancellation {
    * @param leaseCheck returns while the lease holds, waits for its renewal once it has expired, and
    *     throws if it is lost; null for work without a lease
    */
-  public Cancellation(Runnable leaseCheck) {
+  public Cancellation(@Nullable Runnable leaseCheck) {
     this.leaseCheck = leaseCheck;
   }
 
@@ -52,7 +53,7 @@ public final class Cancellation {
   }
 
   /** Why, or null while not cancelled. */
-  public synchronized MillraceException cause() {
+  public synchronized @Nullable MillraceException cause() {
     return cause;
   }
 

@@ -7,25 +7,23 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.DoubleSupplier;
 
 /**
- * Figures that parts of this process show to whoever asks how it is, such as the staleness of a
- * worker's gradients. The server of a task tells them to {@code millrace status}.
+ * Figures that the parts of a program show, such as the staleness of a worker's gradients. Each
+ * context has its own; the server in it reports them to {@code millrace status}.
  *
  * <p>Threading: any thread.
  */
 public final class Gauges {
-  private static final Map<String, DoubleSupplier> SHOWN = new ConcurrentHashMap<>();
-
-  private Gauges() {}
+  private final Map<String, DoubleSupplier> shown = new ConcurrentHashMap<>();
 
   /** Shows {@code value} under {@code name} from now on, in place of what was shown there. */
-  public static void show(String name, DoubleSupplier value) {
-    SHOWN.put(name, value);
+  public void show(String name, DoubleSupplier value) {
+    shown.put(name, value);
   }
 
   /** What is shown, as it is now. */
-  public static SortedMap<String, Double> now() {
+  public SortedMap<String, Double> now() {
     SortedMap<String, Double> values = new TreeMap<>();
-    SHOWN.forEach((name, value) -> values.put(name, value.getAsDouble()));
+    shown.forEach((name, value) -> values.put(name, value.getAsDouble()));
     return values;
   }
 }

@@ -1,5 +1,7 @@
 package dev.millrace.base;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * The one exception of Millrace: a {@link Code} that tells a program what to do and a message that
  * tells a person what happened, where, what was found against what was needed, and what to do.
@@ -21,14 +23,20 @@ public final class MillraceException extends RuntimeException {
     this(code, message, null, false);
   }
 
-  public MillraceException(Code code, String message, Throwable cause) {
+  public MillraceException(Code code, String message, @Nullable Throwable cause) {
     this(code, message, cause, false);
   }
 
-  private MillraceException(Code code, String message, Throwable cause, boolean derived) {
+  private MillraceException(Code code, String message, @Nullable Throwable cause, boolean derived) {
     super(message, cause);
     this.code = code;
     this.derived = derived;
+  }
+
+  @Override
+  public String getMessage() {
+    String message = super.getMessage();
+    return message == null ? "" : message;
   }
 
   /** What kind of failure this is. */
@@ -52,17 +60,17 @@ public final class MillraceException extends RuntimeException {
   }
 
   /** A caller's mistake. */
-  public static MillraceException invalid(String format, Object... args) {
+  public static MillraceException invalid(String format, @Nullable Object... args) {
     return new MillraceException(Code.INVALID_ARGUMENT, String.format(format, args));
   }
 
   /** Something a person has to put right before a retry makes sense. */
-  public static MillraceException failedPrecondition(String format, Object... args) {
+  public static MillraceException failedPrecondition(String format, @Nullable Object... args) {
     return new MillraceException(Code.FAILED_PRECONDITION, String.format(format, args));
   }
 
   /** A broken invariant of Millrace itself, reported across a boundary. */
-  public static MillraceException internal(String format, Object... args) {
+  public static MillraceException internal(String format, @Nullable Object... args) {
     return new MillraceException(Code.INTERNAL, String.format(format, args));
   }
 

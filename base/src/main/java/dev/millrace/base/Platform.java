@@ -12,7 +12,12 @@ import java.util.random.RandomGenerator;
 public interface Platform {
   /** The platform of programs that name none: this machine. */
   static Platform system() {
-    return SystemPlatform.INSTANCE;
+    return SystemPlatform.OF_PROCESS;
+  }
+
+  /** This machine, with timed actions on a thread of their own named {@code timerThread}. */
+  static Platform ofMachine(String timerThread) {
+    return new SystemPlatform(timerThread);
   }
 
   /** The clock and its waits. */
@@ -23,6 +28,21 @@ public interface Platform {
 
   /** A virtual thread, not started: for work that mostly waits. */
   Thread newVirtualThread(String name, Runnable body);
+
+  /**
+   * Threads named {@code name} and a number, for work that mostly waits; at most {@code limit} of
+   * them are threads of the operating system.
+   */
+  TaskThreads threads(String name, int limit);
+
+  /** Whether processes of this host can map memory that all of them see. */
+  boolean sharesMemory();
+
+  /** Has a thread, not started, run when the process ends in an orderly way. */
+  void addExitHook(Thread hook);
+
+  /** Takes back a hook of {@link #addExitHook}; it may run or have run if the process is ending. */
+  void removeExitHook(Thread hook);
 
   /** Opens sockets, and selectors for them. */
   SelectorProvider sockets();

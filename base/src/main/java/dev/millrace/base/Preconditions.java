@@ -1,13 +1,14 @@
 package dev.millrace.base;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Refuses null where a caller has to give something, and says what was left out. */
 public final class Preconditions {
   private Preconditions() {}
 
   /** {@code value} itself; {@code what} it is called is part of the message if it is null. */
-  public static <T> T value(T value, String what) {
+  public static <T> T value(@Nullable T value, String what) {
     if (value == null) {
       throw MillraceException.invalid("%s is null; there must be one.", what);
     }

@@ -4,6 +4,7 @@ import java.io.File;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The machine, the user and the JVM of this process. This is the only class of the project that
@@ -58,7 +59,7 @@ public final class ProcessEnvironment {
   }
 
   /** The user's folder for sockets and the like, {@code XDG_RUNTIME_DIR}; null if there is none. */
-  public static Path runtimeFolder() {
+  public static @Nullable Path runtimeFolder() {
     String xdg = System.getenv("XDG_RUNTIME_DIR");
     return xdg == null || xdg.isBlank() ? null : Path.of(xdg);
   }
@@ -86,5 +87,10 @@ public final class ProcessEnvironment {
   /** The class path of this process, entries separated by {@link File#pathSeparator}. */
   public static String classPath() {
     return System.getProperty("java.class.path");
+  }
+
+  /** The module path of this process, entries separated by {@link File#pathSeparator}, or null. */
+  public static String modulePath() {
+    return System.getProperty("jdk.module.path");
   }
 }

@@ -6,20 +6,24 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.random.RandomGenerator;
 
 /**
- * This machine.
+ * This machine, with one thread for timed actions.
  *
  * <p>Threading: any thread.
  */
 final class SystemPlatform implements Platform {
-  static final SystemPlatform INSTANCE = new SystemPlatform();
+  static final SystemPlatform OF_PROCESS = new SystemPlatform("millrace-timers");
 
   private static final SecureRandom SECURE = new SecureRandom();
 
-  private SystemPlatform() {}
+  private final Timers timers;
+
+  SystemPlatform(String timerThread) {
+    timers = new SystemTimers(timerThread);
+  }
 
   @Override
   public Timers timers() {
-    return SystemTimers.INSTANCE;
+    return timers;
   }
 
   @Override
@@ -30,6 +34,30 @@ final class SystemPlatform implements Platform {
   @Override
   public Thread newVirtualThread(String name, Runnable body) {
     return Thread.ofVirtual().name(name).unstarted(body);
+  }
+
+  @Override
+  public TaskThreads threads(String name, int limit) {
+    return new SystemThreads(name, limit);
+  }
+
+  @Override
+  public boolean sharesMemory() {
+    return true;
+  }
+
+  @Override
+  public void addExitHook(Thread hook) {
+    Runtime.getRuntime().addShutdownHook(hook);
+  }
+
+  @Override
+  public void removeExitHook(Thread hook) {
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException e) {
+      // The process is ending.
+    }
   }
 
   @Override

@@ -21,13 +21,15 @@ import java.util.concurrent.locks.LockSupport;
  * <p>Threading: any thread.
  */
 final class SystemTimers implements Timers {
-  static final SystemTimers INSTANCE = new SystemTimers();
+  /** The thread that runs timed actions ends after this long without one. */
+  private static final long IDLE_SECONDS = 10;
 
-  private static final class Shared {
-    static final Schedule SCHEDULE = new ThreadSchedule("millrace-timers");
+  private final ThreadSchedule actions;
+
+  SystemTimers(String threadName) {
+    actions = new ThreadSchedule(threadName);
+    actions.endThreadWhenIdle();
   }
-
-  private SystemTimers() {}
 
   @Override
   public long now() {
@@ -88,7 +90,7 @@ final class SystemTimers implements Timers {
 
   @Override
   public Timer later(long nanos, Runnable action) {
-    return Shared.SCHEDULE.later(nanos, action);
+    return actions.later(nanos, action);
   }
 
   @Override
@@ -105,6 +107,12 @@ final class SystemTimers implements Timers {
           new ScheduledThreadPoolExecutor(
               1, Thread.ofPlatform().name(threadName).daemon().factory());
       executor.setRemoveOnCancelPolicy(true);
+    }
+
+    /** Ends the thread while nothing is scheduled: nobody closes this schedule. */
+    void endThreadWhenIdle() {
+      executor.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
+      executor.allowCoreThreadTimeOut(true);
     }
 
     @Override

@@ -20,7 +20,7 @@ import java.util.concurrent.locks.Lock;
 public interface Timers {
   /** The time of this machine. */
   static Timers system() {
-    return SystemTimers.INSTANCE;
+    return SystemPlatform.OF_PROCESS.timers();
   }
 
   /** Nanoseconds since an arbitrary point in time; only differences have a meaning. */

@@ -3,4 +3,7 @@
  * dev.millrace.base.MillraceException the one exception}, and {@link dev.millrace.base.Cancellation
  * cancellation}.
  */
+@NullMarked
 package dev.millrace.base;
+
+import org.jspecify.annotations.NullMarked;

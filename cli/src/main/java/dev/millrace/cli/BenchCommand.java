@@ -29,7 +29,8 @@ import picocli.CommandLine.Parameters;
       "  millrace bench --list",
       "  millrace bench local",
       "  millrace bench allreduce --json allreduce.json",
-      "  millrace bench mlp --rounds 9"
+      "  millrace bench mlp --rounds 9",
+      "  millrace bench startup"
     })
 final class BenchCommand implements Callable<Integer> {
   private static final String RUNNER = "dev.millrace.interop.suite.Benchmarks";
@@ -37,7 +38,8 @@ final class BenchCommand implements Callable<Integer> {
   @Parameters(
       arity = "0..*",
       paramLabel = "WHAT",
-      description = "local, cluster, training, allreduce or all, or a part of a question's name.")
+      description =
+          "local, cluster, training, allreduce, input, jobs or all, or part of a question's name.")
   List<String> what = List.of("all");
 
   @Option(names = "--list", description = "Only name the questions, under their suites.")
@@ -55,7 +57,8 @@ final class BenchCommand implements Callable<Integer> {
   @Option(
       names = "--seconds",
       paramLabel = "S",
-      description = "How long each runs per round. Default: ${DEFAULT-VALUE}")
+      description =
+          "How long each runs per round; whole jobs at least 30 s. Default: ${DEFAULT-VALUE}")
   double seconds = 2;
 
   @Override

@@ -10,7 +10,10 @@ import dev.millrace.cli.files.GraphCommand;
 import dev.millrace.cli.k8s.KubernetesCommand;
 import dev.millrace.cli.launch.LaunchCommand;
 import dev.millrace.cli.launch.RunCommand;
+import dev.millrace.cli.ops.OpsCommand;
 import dev.millrace.cli.project.NewCommand;
+import dev.millrace.cli.serving.PredictCommand;
+import dev.millrace.cli.serving.ServeCommand;
 import dev.millrace.cli.text.Choice;
 import dev.millrace.cli.text.ErrorPrinter;
 import dev.millrace.cli.text.VersionLines;
@@ -51,6 +54,9 @@ import picocli.CommandLine.ScopeType;
       CheckpointCommand.class,
       EventsCommand.class,
       GraphCommand.class,
+      PredictCommand.class,
+      ServeCommand.class,
+      OpsCommand.class,
       ExampleCommand.class,
       BenchCommand.class,
       CompletionCommand.class,
@@ -191,8 +197,10 @@ public final class Millrace implements Runnable {
 
   /** The command with all its subcommands, to be run or only to understand arguments. */
   public static CommandLine commandLine(Millrace top) {
-    return new CommandLine(top)
-        .registerConverter(Example.class, new Choice<>(Example.class))
+    CommandLine line = new CommandLine(top);
+    TrainMnist.addFlags(
+        line.getSubcommands().get("train").getSubcommands().get("mnist").getCommandSpec());
+    return line.registerConverter(Example.class, new Choice<>(Example.class))
         .registerConverter(Network.class, new Choice<>(Network.class))
         .registerConverter(Mode.class, new Choice<>(Mode.class))
         .registerConverter(Method.class, new Choice<>(Method.class))

@@ -78,7 +78,7 @@ public final class RunningMillrace implements AutoCloseable {
   }
 
   /** The class path of the tests, also where a launcher of tests has one of its own. */
-  static String classPath() {
+  public static String classPath() {
     if (RunningMillrace.class.getClassLoader() instanceof URLClassLoader loader) {
       return Arrays.stream(loader.getURLs())
           .map(URL::getPath)
@@ -88,7 +88,7 @@ public final class RunningMillrace implements AutoCloseable {
   }
 
   /** The folder with the script: this one or one above it. */
-  static Path sourceTree() {
+  public static Path sourceTree() {
     Path dir = Path.of("").toAbsolutePath();
     while (!Files.exists(dir.resolve("millrace"))) {
       dir = dir.getParent();

@@ -207,7 +207,7 @@ class TrainMnistTest {
           assertFalse(worker.contains("test accuracy"), worker);
         }
         assertEquals(lastLine(out.get(1)), lastLine(out.get(4)), "the same model was tested");
-        assertTrue(out.get(4).contains("step 40/40  test accuracy"), out.get(4));
+        assertTrue(out.get(4).contains("step 40/40  evaluation:"), out.get(4));
         assertEquals(40, step(CheckpointFolder.latest(folder).orElseThrow()));
         assertTrue(Files.isDirectory(folder.resolve("eval")), "no summaries of the evaluator");
         assertTrue(Files.isDirectory(folder.resolve("chief_0")), "no summaries of the chief");

@@ -3,6 +3,7 @@ package dev.millrace.cluster;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.link.ClientStep;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
@@ -23,20 +24,27 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A session on a cluster: the graph runs on all its tasks, under the master at a target. A target
- * in this process is called directly, any other, ours or TensorFlow's, by gRPC. The session is
- * opened with the first run and grows with the graph.
+ * A session on a cluster: the graph runs on all its tasks, under the master at a target. A server
+ * in the context of this session is called directly, any other, ours or TensorFlow's, by gRPC. The
+ * session is opened with the first run and grows with the graph.
  *
  * <p>Threading: any number of runs at once, from any threads. One thread at a time opens the
  * session or sends nodes.
  */
+@SuppressWarnings("exports") // Only sessions of Millrace implement the protected methods.
 public final class ClusterSession extends PlannedSession<ClusterSession.PreparedStep> {
   private final Connection connection;
+
+  /** Held while the master is told of nodes, and while it closes the session: both may wait. */
+  private final Lock updating = new ReentrantLock();
+
   private final Map<StepSignature, PreparedStep> prepared = new ConcurrentHashMap<>();
 
-  /** How many nodes the master has. Guarded by this, as is the other. */
+  /** How many nodes the master has. Guarded by the lock, as is the other. */
   private int sent;
 
   private boolean opened;
@@ -53,17 +61,23 @@ public final class ClusterSession extends PlannedSession<ClusterSession.Prepared
 
   /** A session with options of its own. */
   public ClusterSession(Graph graph, String target, ClusterSessionOptions options) {
-    super(graph, options.stepTimeout());
+    super(graph, options.stepTimeout(), Context.current());
     if (!target.startsWith("grpc://")) {
       throw MillraceException.invalid("'%s' is not a target; those read grpc://host:port.", target);
     }
-    Server own = Server.inThisProcess(target);
+    Server own = Server.inThisContext(target);
     connection =
         own != null
             ? new Direct(own.master(), target, options.config())
             : new Remote(
                 new MasterClient(target.substring("grpc://".length()), options.usesLinks()),
                 options.config());
+  }
+
+  /** A session under a master in this process. */
+  ClusterSession(Graph graph, Master master, String target, ClusterSessionOptions options) {
+    super(graph, options.stepTimeout(), Context.current());
+    connection = new Direct(master, target, options.config());
   }
 
   /** Runs a step under its master. */
@@ -95,18 +109,23 @@ public final class ClusterSession extends PlannedSession<ClusterSession.Prepared
   }
 
   /** Has the master know the graph as it is now. */
-  private synchronized void update() {
-    checkOpen();
-    int size = graph().size();
-    if (!opened) {
-      connection.open(graph());
-      opened = true;
-    } else if (size > sent) {
-      connection.extend(graph(), sent);
-    } else {
-      return;
+  private void update() {
+    updating.lock();
+    try {
+      checkOpen();
+      int size = graph().size();
+      if (!opened) {
+        connection.open(graph());
+        opened = true;
+      } else if (size > sent) {
+        connection.extend(graph(), sent);
+      } else {
+        return;
+      }
+      sent = size;
+    } finally {
+      updating.unlock();
     }
-    sent = size;
   }
 
   @Override
@@ -139,9 +158,14 @@ public final class ClusterSession extends PlannedSession<ClusterSession.Prepared
   }
 
   @Override
-  protected synchronized void end() {
-    connection.close(opened);
-    prepared.clear();
+  protected void end() {
+    updating.lock();
+    try {
+      connection.close(opened);
+      prepared.clear();
+    } finally {
+      updating.unlock();
+    }
   }
 
   /** A master in this process. */

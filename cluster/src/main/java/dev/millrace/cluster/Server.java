@@ -1,31 +1,26 @@
 package dev.millrace.cluster;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Platform;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
+import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.transport.FactsEndpoint;
-import dev.millrace.cluster.transport.GrpcPeers;
 import dev.millrace.cluster.transport.GrpcServer;
 import dev.millrace.cluster.transport.HealthEndpoint;
-import dev.millrace.cluster.transport.LinkEndpoint;
-import dev.millrace.cluster.transport.MasterEndpoint;
-import dev.millrace.cluster.transport.WorkerEndpoint;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.OpRegistry;
 import dev.millrace.graph.resource.VariableStore;
 import dev.millrace.proto.ConfigProto;
-import dev.millrace.runtime.device.DeviceKinds;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
@@ -41,23 +36,16 @@ import org.slf4j.LoggerFactory;
 public final class Server implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Server.class);
 
-  /** The servers of this process by target, so that sessions on them need no network. */
-  private static final Map<String, Server> RUNNING = new ConcurrentHashMap<>();
+  /** The servers of a context by target, so that sessions on them need no network. */
+  private static final Context.Part<Map<String, Server>> RUNNING =
+      Context.Part.of(_ -> new ConcurrentHashMap<>());
 
+  private final Context context = Context.current();
   private final ClusterSpec cluster;
-  private final TaskId task;
-
-  /** Serve gRPC calls. */
-  private final TaskThreads calls;
-
-  /** Read links, serve calls over them, and handle the answers of peers. */
-  private final TaskThreads threads;
-
-  private final GrpcPeers peers;
-  private final Worker worker;
-  private final LinkEndpoint links;
-  private final Master master;
-  private final HealthEndpoint health = new HealthEndpoint();
+  private final TaskId id;
+  private final Task task;
+  private final HealthEndpoint health =
+      new HealthEndpoint(Set.of("", GrpcMethods.MASTER, GrpcMethods.WORKER));
   private final GrpcServer listener;
   private final String target;
   private final CountDownLatch stopped = new CountDownLatch(1);
@@ -65,6 +53,15 @@ public final class Server implements AutoCloseable {
   /** Starts task {@code task} of {@code cluster}. A port of 0 takes any that is free. */
   public static Server start(ClusterSpec cluster, TaskId task, OpRegistry registry) {
     return start(cluster, task, registry, 1);
+  }
+
+  /**
+   * Starts a task in a context: with its settings, limits, compute threads, memory and gauges. The
+   * other methods start one in the context of the calling thread.
+   */
+  public static Server start(
+      ClusterSpec cluster, TaskId task, OpRegistry registry, Context context) {
+    return context.call(() -> start(cluster, task, registry));
   }
 
   /** Starts a task with several CPU devices. */
@@ -132,59 +129,30 @@ public final class Server implements AutoCloseable {
       ConfigProto sessions,
       String leader,
       VariableStore store) {
-    this.task = task;
-    Platform platform = Platform.system();
-    InetSocketAddress address = listenAddress(task, spec.address(task));
-    int processors = Runtime.getRuntime().availableProcessors();
-    calls = new TaskThreads("millrace-" + task + "-", Math.max(16, 4 * processors));
-    threads = new TaskThreads("millrace-" + task + "-link-", Math.max(32, 4 * processors));
-    String host = host(spec.address(task));
-    // With port 0 the own address is known only once listening, and nobody else can know it.
+    this.id = task;
     cluster = spec;
-    peers = new GrpcPeers(cluster, threads);
-    worker =
-        new Worker(
-            task,
-            DeviceKinds.find(Server.class.getClassLoader(), sessions.getDeviceCountMap()),
-            store,
-            leader.isEmpty() ? spec.collectiveLeader().name() : leader,
-            peers,
-            calls,
-            platform);
-    peers.setSelf(worker);
-    links =
-        new LinkEndpoint(
-            cluster, spec.address(task), address.getAddress(), worker, threads, platform);
-    peers.setLinks(links);
-    worker.setPropagated(peers::propagated);
-    master = new Master(cluster, worker, peers, peers::propagated, registry, platform);
-    if (sessions.getOperationTimeoutInMs() > 0) {
-      master.limitSteps(Duration.ofMillis(sessions.getOperationTimeoutInMs()));
-    }
-    ServerLimits limits = ServerLimits.of(Config.ofProcess());
-    MasterEndpoint masterEndpoint = new MasterEndpoint(master, limits, platform.timers());
-    WorkerEndpoint workerEndpoint = new WorkerEndpoint(worker, registry, limits, platform.timers());
-    links.serve(master, masterEndpoint, workerEndpoint);
+    InetSocketAddress address = listenAddress(task, spec.address(task));
+    // With port 0 the own address is known only once listening, and nobody else can know it.
+    this.task = new Task(spec, task, registry, sessions, leader, store, address.getAddress());
+    ServerLimits limits = ServerLimits.of(context.config());
     try {
       listener =
           GrpcServer.start(
               task.toString(),
               address,
-              masterEndpoint,
-              workerEndpoint,
-              links,
+              this.task.masterEndpoint(),
+              this.task.workerEndpoint(),
+              this.task.links(),
               health,
-              new FactsEndpoint(master),
+              new FactsEndpoint(this.task.master()),
               limits,
-              calls);
+              this.task.calls());
     } catch (MillraceException e) {
-      links.close();
-      threads.close();
-      calls.close();
+      this.task.close();
       throw e;
     }
-    target = "grpc://" + host + ":" + listener.port();
-    RUNNING.put(target, this);
+    target = "grpc://" + host(spec.address(task)) + ":" + listener.port();
+    context.get(RUNNING).put(target, this);
     for (String job : cluster.jobs()) {
       LOG.info(
           "Initialize GrpcChannelCache for job {} -> {{}}",
@@ -238,15 +206,17 @@ public final class Server implements AutoCloseable {
    * as {@code /job:ps}, take part and are waited for; without any, all do.
    */
   public ClusterSession session(Graph graph, String... deviceFilters) {
-    return new ClusterSession(
-        graph,
-        target,
-        ConfigProto.newBuilder().addAllDeviceFilters(List.of(deviceFilters)).build());
+    return context.call(
+        () ->
+            new ClusterSession(
+                graph,
+                target,
+                ConfigProto.newBuilder().addAllDeviceFilters(List.of(deviceFilters)).build()));
   }
 
   /** Which task this is. */
   public TaskId task() {
-    return task;
+    return id;
   }
 
   /** The cluster it is a task of. */
@@ -256,24 +226,27 @@ public final class Server implements AutoCloseable {
 
   /** How many sessions of clients and of masters, steps and links there are, for leak checks. */
   int held() {
-    return master.sessionCount()
-        + worker.sessionCount()
-        + worker.stepCount()
-        + links.links().all().size();
+    return task.held() + task.links().links().all().size();
   }
 
-  /** The task's worker, for status. */
+  /** Whether masters of other tasks have sessions or graphs here. */
+  public boolean servesOthers() {
+    return task.worker().servesOthers();
+  }
+
+  /** The task's worker: part of the engine, for tests. */
+  @SuppressWarnings("exports")
   public Worker worker() {
-    return worker;
+    return task.worker();
   }
 
   Master master() {
-    return master;
+    return task.master();
   }
 
-  /** The server of this process with this target, or null. */
-  static Server inThisProcess(String target) {
-    return RUNNING.get(target);
+  /** The server with this target in the context of the calling thread, or null. */
+  static Server inThisContext(String target) {
+    return Context.current().get(RUNNING).get(target);
   }
 
   /** Waits until the server is stopped. */
@@ -284,16 +257,11 @@ public final class Server implements AutoCloseable {
   /** Ends sessions and steps, gives calls under way a moment, and frees the port. */
   @Override
   public void close() {
-    if (RUNNING.remove(target, this)) {
+    if (context.get(RUNNING).remove(target, this)) {
       health.stopServing();
-      master.closeAll();
+      task.endSessions();
       listener.drain(300);
-      worker.close();
-      listener.close();
-      links.close();
-      peers.close();
-      threads.close();
-      calls.close();
+      task.close(listener::close);
       stopped.countDown();
     }
   }

@@ -2,7 +2,7 @@ package dev.millrace.cluster;
 
 import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.proto.NodeExecStats;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import java.util.List;
 
 /** Puts what the tasks of a cluster say ran when, ours or TensorFlow's, into a step's trace. */

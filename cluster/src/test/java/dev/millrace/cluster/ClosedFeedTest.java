@@ -30,7 +30,7 @@ import dev.millrace.proto.ConfigProto;
 import dev.millrace.runtime.LocalSession;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.storage.checkpoint.BundleWriter;
 import dev.millrace.tensor.ClosedTensorException;
 import dev.millrace.tensor.DType;

@@ -21,12 +21,12 @@ record LeftBehind(long files, long threads, long mappings, long bytes) {
 
   static LeftBehind now() {
     return new LeftBehind(
-        openFiles(), threadsNow(), mappingsNow(), BufferPool.shared().usedBytes());
+        openFiles(), threadsNow(), mappingsNow(), BufferPool.current().usedBytes());
   }
 
   /** Waits until there is no more than this. */
   void awaitNoMore() throws InterruptedException {
-    eventually("bytes of tensors", bytes, BufferPool.shared()::usedBytes);
+    eventually("bytes of tensors", bytes, BufferPool.current()::usedBytes);
     eventually("mappings", mappings, LeftBehind::mappingsNow);
     // Idle threads of the pool end after a while.
     eventually("threads", threads + FEW, LeftBehind::threadsNow);

@@ -2,6 +2,9 @@ package dev.millrace.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
@@ -12,6 +15,7 @@ import dev.millrace.ops.array.Placeholder;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +27,6 @@ import org.junit.jupiter.api.Test;
 /** Clients that end without a word leave nothing behind in the servers. */
 class VanishingClientsTest {
   private static final int SESSIONS = 200;
-  private static final String GRACE = "millrace.session.linked.grace.millis";
 
   /** The client: opens many sessions at once, runs steps in them, and is gone. */
   public static void main(String[] args) throws Exception {
@@ -56,8 +59,17 @@ class VanishingClientsTest {
     }
   }
 
+  /** The servers soon give up the sessions of clients that have gone. */
   @Test
   void twoHundredSessionsThatVanishLeaveNothing() throws Exception {
+    Config impatient =
+        Config.ofProcess().with(ClusterSettings.SESSION_LINKED_GRACE, Duration.ofSeconds(1));
+    try (Context context = Context.of("impatient", impatient)) {
+      context.<Void, Exception>call(VanishingClientsTest::vanish);
+    }
+  }
+
+  private static Void vanish() throws Exception {
     List<String> a = FreePorts.addresses(2);
     ClusterSpec cluster =
         ClusterSpec.of(Map.of("ps", List.of(a.get(0)), "worker", List.of(a.get(1))));
@@ -78,16 +90,11 @@ class VanishingClientsTest {
       LeftBehind.eventually("links and all else", 2, () -> ps.held() + worker.held());
       before.awaitNoMore();
     }
+    return null;
   }
 
-  /** A server that soon gives up the sessions of clients that have gone. */
   private static Server start(ClusterSpec cluster, String job) {
-    System.setProperty(GRACE, "1000");
-    try {
-      return Server.start(cluster, new TaskId(job, 0), StandardOps.registry());
-    } finally {
-      System.clearProperty(GRACE);
-    }
+    return Server.start(cluster, new TaskId(job, 0), StandardOps.registry());
   }
 
   private static int sessions(Server ps, Server worker) {

@@ -245,7 +245,7 @@ public final class Communicator implements AutoCloseable {
         fusion.release();
       }
       fusion = peers.island() == null ? null : peers.island().allocate(bytes);
-      fusion = fusion == null ? BufferPool.shared().allocate(bytes) : fusion;
+      fusion = fusion == null ? BufferPool.current().allocate(bytes) : fusion;
     }
     return fusion.memory();
   }

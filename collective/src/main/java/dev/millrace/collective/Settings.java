@@ -3,6 +3,7 @@ package dev.millrace.collective;
 import dev.millrace.base.Platform;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.config.RankSettings;
+import dev.millrace.base.context.Context;
 import dev.millrace.collective.member.RankConfig;
 import dev.millrace.collective.member.Timeouts;
 import dev.millrace.collective.peers.Transport;
@@ -46,7 +47,7 @@ public record Settings(
    * names for some of them are understood too.
    */
   public static Settings fromEnvironment() {
-    Config config = Config.ofProcess();
+    Config config = Context.current().config();
     return fromEnvironment(RankConfig.fromEnvironment(config), config);
   }
 
@@ -65,7 +66,7 @@ public record Settings(
         config.get(RankSettings.STALL_WARNING),
         config.get(RankSettings.STALL_DEADLINE),
         config.find(RankSettings.TIMELINE).orElse(null),
-        Platform.system());
+        Context.current().platform());
   }
 
   /** The same with another transport. */

@@ -27,7 +27,8 @@ import java.util.concurrent.TimeUnit;
  * <p>Threading: all methods may be called from any thread.
  */
 public final class PythonTensorFlow {
-  private static final List<String> PACKAGES = List.of("tensorflow-cpu>=2.16", "tensorboard");
+  private static final List<String> PACKAGES =
+      List.of("tensorflow-cpu>=2.16", "tensorboard", "pyarrow");
   private static final Duration INSTALL = Duration.ofMinutes(10);
   private static final Duration IMPORT = Duration.ofMinutes(2);
 

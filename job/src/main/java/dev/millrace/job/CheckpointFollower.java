@@ -6,6 +6,7 @@ import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.ending.StopSwitch;
 import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.job.report.BestModel;
 import dev.millrace.job.report.Progress;
@@ -104,6 +105,8 @@ final class CheckpointFollower {
         metrics.forEach((name, value) -> events.addScalar(name, value.floatValue(), at));
         events.flush();
         progress.evaluated(step, metrics);
+        Map<String, Double> found = metrics;
+        job.listeners().forEach(l -> l.evaluated(at, found));
         if (best != null) {
           best.offer(session, step, metrics);
         }

@@ -1,9 +1,11 @@
 package dev.millrace.job;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.ending.TaskEnding;
 import dev.millrace.job.input.DealtData;
 import dev.millrace.job.input.InputLedger;
 import dev.millrace.ops.array.Placeholder;
@@ -44,7 +46,7 @@ final class DealtInput implements SessionRunHook {
 
   private final Dataset data;
   private final ModelGraph graph;
-  private final int batchSize;
+  private final TrainingPlan plan;
   private final int worker;
   private final int workers;
   private final TaskEnding ending;
@@ -60,6 +62,10 @@ final class DealtInput implements SessionRunHook {
   private final Output header;
   private final Node begin;
   private InputLedger ledger;
+
+  /** How many steps this worker has still to make; where the job ends by steps, no number. */
+  private long left = Long.MAX_VALUE;
+
   private Elements elements;
   private Map<Output, Tensor> fed = Map.of();
 
@@ -67,19 +73,21 @@ final class DealtInput implements SessionRunHook {
    * For worker {@code worker} of {@code workers}.
    *
    * @param ring whether the workers are ranks of a ring, by whose ops they gather
+   * @param trained what must have run before a batch is noted; null where it may be beside
    */
   DealtInput(
       Scope scope,
       Dataset data,
       ModelGraph graph,
-      int batchSize,
+      TrainingPlan plan,
       int worker,
       int workers,
       boolean ring,
+      Node trained,
       TaskEnding ending) {
     this.data = data;
     this.graph = graph;
-    this.batchSize = batchSize;
+    this.plan = plan;
     this.worker = worker;
     this.workers = workers;
     this.ending = ending;
@@ -98,7 +106,8 @@ final class DealtInput implements SessionRunHook {
     gathered = ring ? RingOps.allGather(own, next) : null;
     Output notes =
         ring ? Slice.of(own, gathered, new int[] {0, 0}, new int[] {workers, columns}) : next;
-    write = Scatter.update(own, table.handle(), rows, notes);
+    Scope after = trained == null ? own : own.withControlInputs(trained);
+    write = Scatter.update(after, table.handle(), rows, notes);
     headerRows = Placeholder.of(own.withName("header_rows"), DType.INT32, Shape.of(1));
     header = Placeholder.of(own.withName("header"), DType.INT64, Shape.of(1, columns));
     begin = Scatter.update(own, table.handle(), headerRows, header);
@@ -118,16 +127,44 @@ final class DealtInput implements SessionRunHook {
           .run(Map.of(headerRows, row, header, count), List.of(), List.of(begin))
           .forEach(Tensor::close);
     }
+    left = plan.endsByEpochs() ? stepsLeft() : Long.MAX_VALUE;
     elements =
-        new DealtData(data, ledger, worker).batch(batchSize, false).prefetch(PREFETCHED).elements();
+        new DealtData(data, ledger, worker)
+            .batch(plan.batchSize(), false)
+            .prefetch(PREFETCHED)
+            .elements();
     elements.seek(ledger.position(worker));
+  }
+
+  /**
+   * The steps to the end of the last epoch. Where the workers make every step together, those of
+   * the worker with the most; the others take examples of the next epoch meanwhile.
+   */
+  private long stepsLeft() {
+    boolean together = plan.mode() == Mode.SYNC || plan.mode() == Mode.RING;
+    long most = 0;
+    for (int i = 0; i < workers; i++) {
+      if (together || i == worker) {
+        most = Math.max(most, ledger.left(i, plan.epochs(), plan.examples()));
+      }
+    }
+    return Math.ceilDiv(most, plan.batchSize());
+  }
+
+  /** Whether this worker has made all its steps, in a job that ends by epochs. */
+  boolean isDone() {
+    return left == 0;
   }
 
   /** Takes a batch here and not before: a step that is run again after a loss takes its own. */
   @Override
   public SessionRunArgs beforeRun(SessionRunContext context) {
     release();
-    Tensor[] batch = elements.next();
+    if (isDone()) {
+      throw new MillraceException(
+          Code.OUT_OF_RANGE, "The last epoch of worker " + worker + " has ended.");
+    }
+    Tensor[] batch = nextBatch();
     if (batch.length != graph.inputs().size()) {
       Elements.release(batch);
       throw MillraceException.invalid(
@@ -155,6 +192,21 @@ final class DealtInput implements SessionRunHook {
     return new SessionRunArgs(fetches, fed, List.of(write), false);
   }
 
+  private Tensor[] nextBatch() {
+    try {
+      return elements.next();
+    } catch (RuntimeException e) {
+      long[] at = elements.position();
+      MillraceException m = MillraceException.of(e);
+      throw new MillraceException(
+          m.code(),
+          String.format(
+              "The training data of worker %d fails after its example %d of epoch %d: %s",
+              worker, at[1], at[0], m.getMessage()),
+          m);
+    }
+  }
+
   @Override
   public void afterRun(SessionRunContext context, SessionRunValues values) {
     double loss = values.value(graph.model().loss()).doubleValue();
@@ -168,6 +220,7 @@ final class DealtInput implements SessionRunHook {
       }
     }
     release();
+    left--;
   }
 
   @Override

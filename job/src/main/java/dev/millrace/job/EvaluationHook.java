@@ -2,7 +2,9 @@ package dev.millrace.job;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.ending.TaskEnding;
 import dev.millrace.job.report.BestModel;
+import dev.millrace.job.report.ModelExport;
 import dev.millrace.job.report.Progress;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
@@ -33,6 +35,9 @@ final class EvaluationHook implements SessionRunHook {
   private final Progress progress;
   private final TaskEnding ending;
 
+  /** Null if the model is not exported. */
+  private final ModelExport export;
+
   /** Null if none is kept. */
   private BestModel best;
 
@@ -51,7 +56,8 @@ final class EvaluationHook implements SessionRunHook {
       Evaluation evaluation,
       GraphVariable step,
       Progress progress,
-      TaskEnding ending) {
+      TaskEnding ending,
+      ModelExport export) {
     this.job = job;
     this.settings = settings;
     this.scope = scope;
@@ -59,6 +65,7 @@ final class EvaluationHook implements SessionRunHook {
     this.step = step;
     this.progress = progress;
     this.ending = ending;
+    this.export = export;
   }
 
   @Override
@@ -119,8 +126,13 @@ final class EvaluationHook implements SessionRunHook {
       last.forEach((name, value) -> events.addScalar(name, value.floatValue(), now));
       events.flush();
     }
+    Map<String, Double> found = last;
+    job.listeners().forEach(l -> l.evaluated(now, found));
     if (best != null) {
       best.offer(session, now, last);
+      if (export != null && best.step() == now) {
+        export.best(session, now);
+      }
     }
     return last;
   }

@@ -8,6 +8,7 @@ import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.Settings;
 import dev.millrace.collective.member.RankConfig;
+import dev.millrace.job.ending.StopSwitch;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +32,9 @@ final class InProcessJob {
 
   /** How long tasks have to end when one of them has failed, or the chief is done. */
   private static final Duration LEAVE = Duration.ofSeconds(30);
+
+  /** The same where the first task has failed. */
+  private static final Duration LEAVE_CHIEF = Duration.ofSeconds(5);
 
   private final Trainer trainer;
   private final ParameterServer server;
@@ -113,19 +117,19 @@ final class InProcessJob {
       CompletableFuture.anyOf(all, failed).join();
     } catch (CompletionException e) {
       stop.raise();
-      // Those that can still save do so; the others wait for what will not come.
-      awaitEnd(all);
+      // Without its first task the job saves nothing, and the others wait for what will not come.
+      awaitEnd(all, tasks.getFirst().isCompletedExceptionally() ? LEAVE_CHIEF : LEAVE);
       throw MillraceException.of(cause(e));
     }
     return tasks.getFirst().join();
   }
 
-  private static void awaitEnd(CompletableFuture<Void> all) {
+  private static void awaitEnd(CompletableFuture<Void> all, Duration limit) {
     CountDownLatch over = new CountDownLatch(1);
     all.whenComplete((x, e) -> over.countDown());
     try {
-      if (!Timers.system().await(over, LEAVE.toNanos())) {
-        LOG.warn("Some tasks did not end within {} s of the failure.", LEAVE.toSeconds());
+      if (!Timers.system().await(over, limit.toNanos())) {
+        LOG.warn("Some tasks did not end within {} s of the failure.", limit.toSeconds());
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

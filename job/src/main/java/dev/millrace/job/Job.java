@@ -2,13 +2,13 @@ package dev.millrace.job;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.collective.Ring;
+import dev.millrace.base.config.Config;
+import dev.millrace.job.ending.StopSwitch;
 import dev.millrace.job.flags.Flag;
 import dev.millrace.job.flags.ProgramFlags;
-import dev.millrace.job.report.Progress;
+import dev.millrace.job.report.JobError;
 import dev.millrace.train.data.Dataset;
 import dev.millrace.train.hook.SessionRunHook;
-import dev.millrace.train.job.Termination;
 import dev.millrace.train.optimizer.Adam;
 import dev.millrace.train.optimizer.Minimizer;
 import java.io.PrintStream;
@@ -18,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
+import java.util.function.ToIntFunction;
 
 /**
  * A program that trains a model: what it trains, on which data, and a {@code main} of one line. The
@@ -29,14 +29,12 @@ import java.util.regex.Pattern;
  */
 public final class Job {
   /** How long a task that is told to terminate has for the model to be saved. */
-  private static final Duration GRACE = Duration.ofSeconds(60);
-
-  /** The lines that name the nodes of a failed step. */
-  private static final Pattern NODES = Pattern.compile("\\n\\t \\[\\[\\{\\{node [^\\n]*");
+  static final Duration GRACE = Duration.ofSeconds(60);
 
   private final String name;
   private final List<Flag> own = new ArrayList<>();
   private final List<Function<Model, SessionRunHook>> hooks = new ArrayList<>();
+  private final List<EvaluationListener> listeners = new ArrayList<>();
   private Function<ModelBuilder, Model> model;
   private Function<ProgramFlags, Dataset> train;
   private Function<ProgramFlags, Dataset> evaluate;
@@ -45,7 +43,11 @@ public final class Job {
   private String best;
   private boolean highest;
   private TrainingLoop loop;
-  private int epochs = 1;
+
+  /** Null where it depends on flags. */
+  private Integer epochs = 1;
+
+  private ToIntFunction<ProgramFlags> epochsOf = flags -> 1;
   private int batchSize = 128;
   private long evaluateEvery;
   private long patience;
@@ -102,6 +104,13 @@ public final class Job {
     return this;
   }
 
+  /** How often the data is passed over by default, which depends on flags. */
+  public Job epochs(ToIntFunction<ProgramFlags> usual) {
+    epochs = null;
+    epochsOf = usual;
+    return this;
+  }
+
   /** The examples of a step of one worker where --batch-size is not given; 128 without this. */
   public Job batchSize(int usual) {
     batchSize = usual;
@@ -128,17 +137,32 @@ public final class Job {
 
   /**
    * A flag of the program's own; its type is that of {@code usual}: Integer, Long, Double, Boolean,
-   * String or Path.
+   * String, Path or an enum.
    */
   public Job flag(String flag, Object usual, String description) {
-    Class<?> type = usual instanceof Path ? Path.class : usual.getClass();
+    Class<?> type =
+        usual instanceof Path
+            ? Path.class
+            : usual instanceof Enum<?> e ? e.getDeclaringClass() : usual.getClass();
     own.add(new Flag(flag, type, usual, description));
+    return this;
+  }
+
+  /** A flag of the program's own that has no value, null, where it is not given. */
+  public Job flag(String flag, Class<?> type, String description) {
+    own.add(new Flag(flag, type, null, description));
     return this;
   }
 
   /** Something done around every step, made for the model that is trained. */
   public Job hook(Function<Model, SessionRunHook> make) {
     hooks.add(make);
+    return this;
+  }
+
+  /** Calls {@code listener} after every evaluation. */
+  public Job onEvaluation(EvaluationListener listener) {
+    listeners.add(listener);
     return this;
   }
 
@@ -164,11 +188,9 @@ public final class Job {
 
   /** Runs as the {@code main} of a process: ends it with code 0, 1, 2 or, if stopped, 143. */
   public void run(String... args) {
-    Termination[] installed = new Termination[1];
-    StopSwitch stop = new StopSwitch(() -> installed[0].finished(Termination.TERMINATED));
-    installed[0] = Termination.install(t -> stop.raise(), GRACE).alsoOnInterrupt();
+    StopSwitch stop = StopSwitch.ofProcess(GRACE);
     int code = call(stop, System.out, System.err, args);
-    installed[0].finished(code);
+    stop.finished(code);
     // Tasks in this process that wait for what will not come must not keep it.
     System.out.flush();
     System.exit(code);
@@ -176,7 +198,17 @@ public final class Job {
 
   /** Runs in a program that goes on: fails as the job does, and returns its result. */
   public JobResult start(String... args) {
-    return start(new StopSwitch(() -> {}), System.out, flags(args));
+    return process(Config.ofProcess(), args).start(new StopSwitch(() -> {}), System.out, true);
+  }
+
+  /**
+   * What a process with these arguments is in the job, which says so before it does anything.
+   *
+   * @param config the settings and variables of the process
+   */
+  public JobProcess process(Config config, String... args) {
+    ProgramFlags flags = flags(args);
+    return new JobProcess(spec(), flags, Place.of(flags, config));
   }
 
   /** Runs and returns the exit code. */
@@ -188,7 +220,8 @@ public final class Job {
         out.print(help());
         return 0;
       }
-      JobResult result = start(stop, out, flags);
+      JobProcess process = new JobProcess(spec(), flags, Place.of(flags, Config.ofProcess()));
+      JobResult result = process.start(stop, out, true);
       if (result != null) {
         out.println(result.line());
       }
@@ -197,27 +230,19 @@ public final class Job {
       if (verbose) {
         e.printStackTrace(err);
       }
-      MillraceException m = MillraceException.of(e);
-      String text = String.valueOf(m.getMessage());
-      err.println(name + ": " + (verbose ? text : NODES.matcher(text).replaceAll("")));
+      MillraceException m = JobError.of(e);
+      err.println(name + ": " + (verbose ? m.getMessage() : JobError.sentence(m)));
       err.flush();
-      return exitCode(m);
+      return JobProcess.exitCode(m);
     }
   }
 
-  private static int exitCode(MillraceException e) {
-    return switch (e.code()) {
-      case INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, DATA_LOSS, PERMISSION_DENIED -> 2;
-      case CANCELLED -> Termination.TERMINATED;
-      default -> 1;
-    };
-  }
-
   private ProgramFlags flags(String... args) {
-    return ProgramFlags.parse(known(), args);
+    return ProgramFlags.parse(flags(), args);
   }
 
-  private List<Flag> known() {
+  /** The flags of the program, those of every job first. */
+  public List<Flag> flags() {
     List<Flag> all = new ArrayList<>(JobFlags.all(epochs, batchSize, evaluateEvery, patience));
     all.addAll(own);
     return all;
@@ -227,7 +252,7 @@ public final class Job {
     return "Trains "
         + name
         + ".\n\n"
-        + ProgramFlags.usage(known())
+        + ProgramFlags.usage(flags())
         + "\nModes: local is one process; async, sync and bounded have parameter servers and"
         + " workers;\nring has ranks. Without a cluster (--ps_hosts, --worker_hosts, --job_name,"
         + " --task_index or\nTF_CONFIG) or a launcher of ranks, the whole job runs in this"
@@ -246,59 +271,16 @@ public final class Job {
               + ".");
     }
     return new JobSpec(
-        name, model, train, evaluate, optimizer, List.copyOf(hooks), best, highest, loop);
-  }
-
-  private void checkPatience(TrainingPlan plan) {
-    if (plan.patience() > 0 && (best == null || evaluate == null)) {
-      throw MillraceException.invalid(
-          "--patience is %d, but the program does not say which model is better: give it %s.",
-          plan.patience(),
-          evaluate == null
-              ? "data with Job.evaluate"
-              : "a metric with Job.keepHighest or Job.keepLowest");
-    }
-  }
-
-  private JobResult start(StopSwitch stop, PrintStream out, ProgramFlags flags) {
-    JobSpec job = spec();
-    Place place = Place.of(flags);
-    ParameterServer server = new ParameterServer(flags.path(JobFlags.LOG_DIR), stop);
-    if (place.isServer()) {
-      // It has no use for the data, and its machine may not have it.
-      TrainingPlan.of(flags, place, () -> 0);
-      out.printf("%s: %s%n", name, place);
-      server.serve(place.cluster(), place.task());
-      return null;
-    }
-    boolean terminal = System.console() != null && System.console().isTerminal();
-    if (place.isEvaluator()) {
-      TrainingPlan plan = TrainingPlan.of(flags, place, () -> JobSpec.count(train.apply(flags)));
-      Progress shown = new Progress(out, plan.steps(), terminal);
-      Dataset test = evaluate == null ? null : evaluate.apply(flags);
-      return new CheckpointFollower(job, flags, plan, test, stop, shown).follow();
-    }
-    Dataset data = train.apply(flags);
-    TrainingPlan settings = TrainingPlan.of(flags, place, () -> JobSpec.count(data));
-    checkPatience(settings);
-    Dataset test = evaluate == null ? null : evaluate.apply(flags);
-    Progress progress = new Progress(out, settings.steps(), terminal);
-    out.printf("%s: %s, %d steps of %d%n", name, place, settings.steps(), settings.batchSize());
-    Trainer trainer = new Trainer(job, flags, settings, data, test, stop, progress);
-    if (place.mode() == Mode.LOCAL) {
-      return trainer.local();
-    }
-    if (place.isWhole()) {
-      InProcessJob tasks = new InProcessJob(trainer, server, stop);
-      return place.mode() == Mode.RING
-          ? tasks.ring(place.workers())
-          : tasks.cluster(place.ps(), place.workers());
-    }
-    if (place.rank()) {
-      try (Ring ring = Ring.init()) {
-        return trainer.rank(ring);
-      }
-    }
-    return trainer.work(place.cluster(), place.task(), false);
+        name,
+        model,
+        train,
+        evaluate,
+        epochsOf,
+        optimizer,
+        List.copyOf(hooks),
+        List.copyOf(listeners),
+        best,
+        highest,
+        loop);
   }
 }

@@ -11,6 +11,7 @@ final class JobFlags {
   static final String WORKERS = "workers";
   static final String PS_HOSTS = "ps-hosts";
   static final String WORKER_HOSTS = "worker-hosts";
+  static final String CLUSTER = "cluster";
   static final String JOB_NAME = "job-name";
   static final String TASK_INDEX = "task-index";
   static final String STEPS = "steps";
@@ -31,13 +32,14 @@ final class JobFlags {
   private JobFlags() {}
 
   /** All of them, with the usual values of a job. */
-  static List<Flag> all(int epochs, int batchSize, long evaluateEvery, long patience) {
+  static List<Flag> all(Integer epochs, int batchSize, long evaluateEvery, long patience) {
     return List.of(
         of(MODE, String.class, null, "local, async, sync, bounded or ring; see below."),
         of(PS, Integer.class, 1, "Parameter servers, where the job runs in this process."),
         of(WORKERS, Integer.class, 2, "Workers or ranks, where the job runs in this process."),
         of(PS_HOSTS, String.class, null, "The addresses of the parameter servers."),
         of(WORKER_HOSTS, String.class, null, "The addresses of the workers."),
+        of(CLUSTER, String.class, null, "Jobs of any name: JOB=HOST:PORT,...;JOB=HOST:PORT,..."),
         of(JOB_NAME, String.class, null, "The job of this process: ps, worker or evaluator."),
         of(TASK_INDEX, Integer.class, null, "The number of this process in its job."),
         of(STEPS, Long.class, null, "Global steps to train, instead of --epochs."),

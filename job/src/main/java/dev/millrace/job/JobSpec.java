@@ -2,6 +2,7 @@ package dev.millrace.job;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.job.flags.ProgramFlags;
+import dev.millrace.job.input.CountedDataset;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.data.Dataset;
 import dev.millrace.train.data.Elements;
@@ -9,6 +10,7 @@ import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.optimizer.Minimizer;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 
 /**
  * What a program has said of its job.
@@ -23,13 +25,18 @@ record JobSpec(
     Function<ModelBuilder, Model> model,
     Function<ProgramFlags, Dataset> train,
     Function<ProgramFlags, Dataset> evaluate,
+    ToIntFunction<ProgramFlags> epochs,
     Function<OptimizerContext, Minimizer> optimizer,
     List<Function<Model, SessionRunHook>> hooks,
+    List<EvaluationListener> listeners,
     String best,
     boolean highest,
     TrainingLoop loop) {
   /** How many elements an epoch of {@code data} has. */
   static long count(Dataset data) {
+    if (data instanceof CountedDataset counted) {
+      return counted.size();
+    }
     try (Elements elements = data.elements()) {
       long n = 0;
       for (Tensor[] e = elements.next(); e != null; e = elements.next()) {

@@ -1,5 +1,7 @@
 package dev.millrace.job;
 
+import dev.millrace.base.MillraceException;
+import java.util.Arrays;
 import java.util.Locale;
 
 /** How the tasks of a job train together. */
@@ -22,6 +24,16 @@ public enum Mode {
   /** Whether there are parameter servers. */
   public boolean hasServers() {
     return this == ASYNC || this == SYNC || this == BOUNDED;
+  }
+
+  /** The mode of this name, in letters of any case. */
+  public static Mode of(String name) {
+    try {
+      return valueOf(name.strip().toUpperCase(Locale.ROOT));
+    } catch (IllegalArgumentException e) {
+      throw MillraceException.invalid(
+          "--mode is '%s'; it must be one of %s.", name, Arrays.toString(values()));
+    }
   }
 
   @Override

@@ -17,11 +17,17 @@ public final class Model {
   private final Output loss;
   private final List<ModelMetric> metrics;
   private final Map<String, Output> predictions;
+  private final Map<String, Output> servedInputs;
 
-  private Model(Output loss, List<ModelMetric> metrics, Map<String, Output> predictions) {
+  private Model(
+      Output loss,
+      List<ModelMetric> metrics,
+      Map<String, Output> predictions,
+      Map<String, Output> servedInputs) {
     this.loss = loss;
     this.metrics = List.copyOf(metrics);
     this.predictions = predictions;
+    this.servedInputs = servedInputs;
   }
 
   /** A model that is trained to make {@code loss}, the mean over a batch, small. */
@@ -31,7 +37,7 @@ public final class Model {
           "The loss '%s' has shape %s; it must be one number, such as the mean over the batch.",
           loss.name(), loss.shape());
     }
-    return new Model(loss, List.of(ModelMetric.mean("loss", loss)), Map.of());
+    return new Model(loss, List.of(ModelMetric.mean("loss", loss)), Map.of(), Map.of());
   }
 
   /** The same with a metric whose value over a batch is a mean. */
@@ -46,14 +52,24 @@ public final class Model {
     }
     List<ModelMetric> more = new ArrayList<>(metrics);
     more.add(metric);
-    return new Model(loss, more, predictions);
+    return new Model(loss, more, predictions, servedInputs);
   }
 
   /** The same with an output of the model, which hooks find by this name. */
   public Model prediction(String name, Output value) {
     Map<String, Output> more = new LinkedHashMap<>(predictions);
     more.put(name, value);
-    return new Model(loss, metrics, more);
+    return new Model(loss, metrics, more, servedInputs);
+  }
+
+  /**
+   * The same with a name for an input, by which callers of the exported model give it. Without
+   * names, input 3 of the data is {@code input_3}.
+   */
+  public Model servedInput(String name, Output input) {
+    Map<String, Output> more = new LinkedHashMap<>(servedInputs);
+    more.put(name, input);
+    return new Model(loss, metrics, predictions, more);
   }
 
   /** What is minimised. */
@@ -64,6 +80,11 @@ public final class Model {
   /** What is reported, the loss first. */
   public List<ModelMetric> metrics() {
     return metrics;
+  }
+
+  /** The inputs that have a name in the exported model. */
+  public Map<String, Output> servedInputs() {
+    return Map.copyOf(servedInputs);
   }
 
   /** What it predicts, by name. */

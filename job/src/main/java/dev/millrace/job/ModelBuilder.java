@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.job.flags.ProgramFlags;
+import dev.millrace.ops.array.Concat;
 import dev.millrace.tensor.Shape;
 import dev.millrace.train.layers.Activation;
 import dev.millrace.train.layers.Dense;
@@ -77,13 +78,19 @@ public final class ModelBuilder {
     return Dense.of(variables, name, x, units, activation);
   }
 
+  /** The columns of all {@code parts} side by side, each of shape [batch, columns]. */
+  public Output concat(Output... parts) {
+    return Concat.of(scope(), List.of(parts), 1);
+  }
+
   /** The rows of a table of {@code rows} rows of {@code width} that {@code ids} name. */
   public Output embedding(String name, Output ids, long rows, int width) {
     GraphVariable table =
         variables
             .withSubScope(name)
             .variable("table", Shape.of(rows, width), Initializers.randomUniform(-.05, .05));
-    return Embedding.lookup(scope(), table, ids);
+    // The name of the table is in that of the node that fails for an id outside of it.
+    return Embedding.lookup(scope().withSubScope(name), table, ids);
   }
 
   /** Sets a share of {@code x} to 0 while training; leaves it alone when evaluating. */

@@ -7,6 +7,7 @@ import dev.millrace.cluster.ClusterSession;
 import dev.millrace.cluster.Server;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.TaskId;
+import dev.millrace.job.ending.StopSwitch;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.train.hook.SessionFactory;
 import dev.millrace.train.job.JobEnd;
@@ -39,7 +40,7 @@ record ParameterServer(Path folder, StopSwitch stop) {
       stop.onRaise(
           () -> {
             // Without workers nobody saves, and nothing is to be waited for.
-            if (server.worker().servesOthers()) {
+            if (server.servesOthers()) {
               StopRequest.raise(StandardOps.registry(), both);
             } else {
               stop.nothingToSave();

@@ -11,9 +11,7 @@ import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.spec.TfConfig;
 import dev.millrace.collective.member.RankConfig;
 import dev.millrace.job.flags.ProgramFlags;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
@@ -81,8 +79,9 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
     cluster.checkTrains();
     if (!task.job().equals("ps") && !cluster.replicas().contains(task)) {
       throw MillraceException.invalid(
-          "This process is %s; the tasks that train are %s, and the others ps or evaluator.",
-          task, cluster.replicas());
+          "This process is of job '%s'; the tasks that train are %s, and the others ps or"
+              + " evaluator.",
+          task.job(), cluster.replicas());
     }
     cluster.address(task);
     cluster.checkAddresses();
@@ -106,12 +105,7 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
     if (text == null) {
       return cluster ? Mode.ASYNC : rank ? Mode.RING : Mode.LOCAL;
     }
-    try {
-      return Mode.valueOf(text.strip().toUpperCase(Locale.ROOT));
-    } catch (IllegalArgumentException e) {
-      throw MillraceException.invalid(
-          "--mode is '%s'; it must be one of %s.", text, Arrays.toString(Mode.values()));
-    }
+    return Mode.of(text);
   }
 
   private static TaskId task(ProgramFlags flags, Config config, TfConfig tf) {
@@ -136,6 +130,15 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
 
   private static ClusterSpec cluster(ProgramFlags flags, Config config, TfConfig tf) {
     Map<String, String> jobs = new LinkedHashMap<>();
+    String any = flags.text(JobFlags.CLUSTER);
+    for (String job : any == null ? new String[0] : any.split(";")) {
+      int equals = job.indexOf('=');
+      if (equals < 1) {
+        throw MillraceException.invalid(
+            "'%s' in --cluster is not JOB=HOST:PORT,..., such as worker=host1:2222.", job);
+      }
+      jobs.put(job.substring(0, equals).strip(), job.substring(equals + 1));
+    }
     put(jobs, "ps", text(flags.text(JobFlags.PS_HOSTS), config, ForeignVariables.PS_HOSTS));
     put(
         jobs,
@@ -165,6 +168,11 @@ record Place(Mode mode, ClusterSpec cluster, TaskId task, boolean rank, int ps, 
   /** Whether this process is a parameter server. */
   boolean isServer() {
     return task != null && task.job().equals("ps");
+  }
+
+  /** Whether this process is the task of a job that goes on without it. */
+  boolean isOneOfSeveral() {
+    return cluster != null && task != null && !task.equals(cluster.replicas().getFirst());
   }
 
   /** Whether the whole job runs in this process. */

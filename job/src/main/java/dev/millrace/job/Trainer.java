@@ -9,6 +9,7 @@ import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.collective.Ring;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.ending.StopSwitch;
 import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.job.report.Progress;
 import dev.millrace.ops.StandardOps;
@@ -127,7 +128,7 @@ final class Trainer {
     }
     StopRequest request = new StopRequest(scope, FIRST_PS, index == 0);
     stop.onRaise(request::raise);
-    task.add(request);
+    task.endWithOthers(request, FIRST_PS, replicas.size());
     task.add(JobEnd.hook(scope, servers, id.toString(), task::isStopped));
     task.writeEnd(id.toString());
     // A worker needs the parameter servers and itself, not the other workers.

@@ -4,11 +4,15 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.job.flags.ProgramFlags;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
 
 /**
  * How a job trains, as its flags say.
  *
- * @param steps global steps, all workers together
+ * @param steps global steps, all workers together; where the job ends by epochs, about as many
+ * @param epochs after how many passes over the data the job ends; 0 if it ends by steps
+ * @param examples how many an epoch has; 0 if nobody needs to know
  * @param folder where checkpoints, summaries and the result go; null for nowhere
  * @param evaluateEvery steps between two evaluations; 0 for one at the end
  * @param patience steps without a better model after which training ends; 0 for never
@@ -17,6 +21,8 @@ import java.time.Duration;
 record TrainingPlan(
     Mode mode,
     long steps,
+    long epochs,
+    long examples,
     int batchSize,
     Path folder,
     Duration saveEvery,
@@ -27,11 +33,16 @@ record TrainingPlan(
     int stalenessBound,
     long seed) {
   /** What {@code flags} say for a job at {@code place}; {@code examples} are in one epoch. */
-  static TrainingPlan of(ProgramFlags flags, Place place, ExampleCount examples) {
+  static TrainingPlan of(
+      ProgramFlags flags,
+      Place place,
+      ToIntFunction<ProgramFlags> usualEpochs,
+      LongSupplier examples) {
     Mode mode = place.mode();
     int workers = place.workers();
     int batch = positive(flags.integer(JobFlags.BATCH_SIZE), JobFlags.BATCH_SIZE);
-    int epochs = positive(flags.integer(JobFlags.EPOCHS), JobFlags.EPOCHS);
+    Integer given = flags.integer(JobFlags.EPOCHS);
+    int epochs = positive(given != null ? given : usualEpochs.applyAsInt(flags), JobFlags.EPOCHS);
     int backup = atLeastZero(flags.integer(JobFlags.BACKUP_WORKERS), JobFlags.BACKUP_WORKERS);
     if (backup > 0 && (mode != Mode.SYNC || backup >= workers)) {
       throw MillraceException.invalid(
@@ -60,9 +71,13 @@ record TrainingPlan(
     }
     int together = mode == Mode.SYNC || mode == Mode.RING ? workers - backup : 1;
     int timeout = atLeastZero(flags.integer(JobFlags.STEP_TIMEOUT), JobFlags.STEP_TIMEOUT);
+    long count = steps != null ? 0 : examples.getAsLong();
     return new TrainingPlan(
         mode,
-        steps != null ? steps : stepsOf(epochs, examples.get(), (long) batch * together),
+        steps != null ? steps : stepsOf(epochs, count, (long) batch * together),
+        // With backup workers some examples are passed over, and their number says nothing.
+        steps != null || backup > 0 || count == 0 ? 0 : epochs,
+        count,
         batch,
         flags.path(JobFlags.LOG_DIR),
         Duration.ofSeconds(positive(flags.integer(JobFlags.SAVE_EVERY), JobFlags.SAVE_EVERY)),
@@ -74,10 +89,9 @@ record TrainingPlan(
         flags.longInteger(JobFlags.SEED));
   }
 
-  /** How many examples an epoch has, counted only if somebody asks. */
-  @FunctionalInterface
-  interface ExampleCount {
-    long get();
+  /** Whether the job ends when every example was trained in every epoch. */
+  boolean endsByEpochs() {
+    return epochs > 0;
   }
 
   private static long stepsOf(int epochs, long examples, long perStep) {

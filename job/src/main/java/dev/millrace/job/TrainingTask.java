@@ -5,7 +5,11 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
+import dev.millrace.job.ending.LastEpoch;
+import dev.millrace.job.ending.StopSwitch;
+import dev.millrace.job.ending.TaskEnding;
 import dev.millrace.job.flags.ProgramFlags;
+import dev.millrace.job.report.ModelExport;
 import dev.millrace.job.report.Progress;
 import dev.millrace.job.report.ProgressHook;
 import dev.millrace.runtime.RunOptions;
@@ -19,6 +23,8 @@ import dev.millrace.train.hook.SessionFactory;
 import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.hook.StopAtStepHook;
 import dev.millrace.train.job.JobResultFile;
+import dev.millrace.train.job.StopRequest;
+import dev.millrace.train.job.WorkerRoster;
 import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.variable.GraphVariable;
@@ -40,6 +46,9 @@ final class TrainingTask {
   private static final RunOptions LAST_STEP_LIMIT =
       RunOptions.DEFAULT.withTimeout(Duration.ofSeconds(5));
 
+  /** How long the chief waits for the last steps of the others before it saves. */
+  private static final Duration LAST_STEPS_LIMIT = Duration.ofSeconds(20);
+
   private final JobSpec job;
   private final TrainingPlan settings;
   private final Scope scope;
@@ -51,8 +60,19 @@ final class TrainingTask {
   private final Progress progress;
   private final TaskEnding ending;
 
+  private final DealtInput input;
+
+  /** What belongs to the way the workers train together. */
+  private final List<SessionRunHook> cooperation;
+
   /** Null on tasks that do not evaluate. */
   private final EvaluationHook evaluation;
+
+  /** What a worker of parameter servers ends by; null in other modes. */
+  private StopRequest request;
+
+  private WorkerRoster roster;
+  private LastEpoch lastEpoch;
 
   private volatile boolean stopped;
 
@@ -91,18 +111,41 @@ final class TrainingTask {
     }
     step = GlobalStep.of(scope);
     OptimizerContext context = new OptimizerContext(scope, step, settings.steps(), workers, flags);
-    Cooperation cooperation = around.of(job.optimizer().apply(context));
-    Node minimize = cooperation.minimizer().minimize(scope, graph.model().loss(), step);
+    Cooperation together = around.of(job.optimizer().apply(context));
+    Node minimize = together.minimizer().minimize(scope, graph.model().loss(), step);
     List<Node> all = new ArrayList<>(ModelGraph.updates(scope.graph()));
     all.add(minimize);
     train = all.size() == 1 ? minimize : GroupNodes.in(scope.withSubScope("step"), all);
-    hooks.add(
-        new DealtInput(scope, data, graph, settings.batchSize(), index, workers, ring, ending));
-    hooks.addAll(cooperation.hooks().get());
-    hooks.add(StopAtStepHook.at(step, settings.steps()));
+    // A step that others must complete may fail after its gradients were sent: it trained nothing.
+    Node noted = settings.mode() == Mode.SYNC ? train : null;
+    input = new DealtInput(scope, data, graph, settings, index, workers, ring, noted, ending);
+    hooks.add(input);
+    cooperation = together.hooks().get();
+    hooks.addAll(cooperation);
+    if (!settings.endsByEpochs()) {
+      hooks.add(StopAtStepHook.at(step, settings.steps()));
+    }
     job.hooks().forEach(h -> hooks.add(h.apply(graph.model())));
     if (progress != null) {
       hooks.add(new ProgressHook(progress, graph.model().loss(), step.read()));
+    }
+    ModelExport export = null;
+    ModelGraph evaluated = null;
+    boolean exports = settings.folder() != null && !graph.model().predictions().isEmpty();
+    if (index == 0 && (exports || evaluation != null)) {
+      evaluated = ModelGraph.toEvaluate(job, scope, inputs, flags);
+    }
+    if (index == 0 && exports) {
+      Model model = evaluated.model();
+      export =
+          new ModelExport(
+              settings.folder(),
+              evaluated.inputs(),
+              model.servedInputs(),
+              model.predictions(),
+              step,
+              this::isStopped);
+      hooks.add(export);
     }
     this.evaluation =
         evaluation == null || index > 0
@@ -111,13 +154,11 @@ final class TrainingTask {
                 job,
                 settings,
                 scope,
-                new Evaluation(
-                    ModelGraph.toEvaluate(job, scope, inputs, flags),
-                    evaluation,
-                    settings.batchSize()),
+                new Evaluation(evaluated, evaluation, settings.batchSize()),
                 step,
                 progress,
-                ending);
+                ending,
+                export);
     if (this.evaluation != null) {
       hooks.add(this.evaluation);
     }
@@ -126,6 +167,22 @@ final class TrainingTask {
   /** Adds a hook. */
   void add(SessionRunHook hook) {
     hooks.add(hook);
+  }
+
+  /** Has this worker of {@code workers} on parameter servers end with the others. */
+  void endWithOthers(StopRequest stopRequest, String device, int workers) {
+    request = stopRequest;
+    roster = new WorkerRoster(scope, device, index, workers, LAST_STEPS_LIMIT);
+    lastEpoch =
+        new LastEpoch(
+            roster, request, step, index == 0, this::leave, TrainingSettings.DEFAULT.maxWait());
+    hooks.add(request);
+    hooks.add(roster);
+  }
+
+  /** Has the other workers not wait for steps of this one. */
+  private void leave(Session session) {
+    cooperation.forEach(h -> h.end(session));
   }
 
   /** Has the chief note at its end how that was, as {@code name}. */
@@ -151,7 +208,7 @@ final class TrainingTask {
         .withChief(index == 0)
         .withFolder(settings.folder())
         .withStepTimeout(settings.stepTimeout())
-        .withSaveEvery(settings.folder() == null ? null : settings.saveEvery())
+        .withSaveEvery(settings.saveEvery())
         .withSavesOnTermination(false)
         .withHooks(hooks.toArray(SessionRunHook[]::new));
   }
@@ -163,15 +220,30 @@ final class TrainingTask {
    * @param told whether the job was told to stop, asked at the end; a chief that is done is none
    */
   JobResult train(SessionFactory sessions, TrainingSettings training, BooleanSupplier told) {
+    try {
+      return trained(sessions, training, told);
+    } catch (MillraceException e) {
+      // A session that was cancelled has failed; only a request to stop ends training well.
+      throw e.code() == Code.CANCELLED && !stopped
+          ? new MillraceException(Code.ABORTED, "Training was cancelled: " + e.getMessage(), e)
+          : e;
+    }
+  }
+
+  private JobResult trained(
+      SessionFactory sessions, TrainingSettings training, BooleanSupplier told) {
     long start = Timers.system().now();
     JobResult result;
     try (MonitoredTrainingSession session =
         MonitoredTrainingSession.start(scope, sessions, training)) {
-      if (GlobalStep.now(session.raw(), step) < settings.steps()) {
+      if (settings.endsByEpochs() || GlobalStep.now(session.raw(), step) < settings.steps()) {
         loop(session);
       }
+      stopped = told.getAsBoolean() && !isComplete(session);
+      if (index == 0) {
+        awaitLastSteps(session);
+      }
       long now = index == 0 ? GlobalStep.now(session.raw(), step) : lastStep(session.raw());
-      stopped = told.getAsBoolean() && now < settings.steps();
       if (progress != null) {
         progress.end(now);
       }
@@ -183,7 +255,7 @@ final class TrainingTask {
               job.name(),
               settings.mode().toString(),
               now,
-              settings.steps(),
+              settings.endsByEpochs() && !stopped && !ending.isEarly() ? now : settings.steps(),
               metrics,
               seconds,
               stopped
@@ -202,6 +274,35 @@ final class TrainingTask {
     return result;
   }
 
+  /** Whether all steps of the job were made, so that a request to stop came too late. */
+  private boolean isComplete(MonitoredTrainingSession session) {
+    if (!settings.endsByEpochs()) {
+      long now = index == 0 ? GlobalStep.now(session.raw(), step) : lastStep(session.raw());
+      return now >= settings.steps();
+    }
+    return isIndependent() ? lastEpoch.isComplete() : input.isDone();
+  }
+
+  /** Whether the workers make their steps each at its own pace. */
+  private boolean isIndependent() {
+    return settings.mode() == Mode.ASYNC || settings.mode() == Mode.BOUNDED;
+  }
+
+  /** What is evaluated and saved must not change: all other workers make their last steps first. */
+  private void awaitLastSteps(MonitoredTrainingSession session) {
+    if (!isIndependent()) {
+      return;
+    }
+    try {
+      request.finish(session.raw());
+      leave(session.raw());
+      roster.awaitOthers(session.raw());
+    } catch (RuntimeException e) {
+      session.fail(MillraceException.of(e));
+      throw e;
+    }
+  }
+
   /** The step that the job has reached. The parameter servers may be about to leave. */
   private long lastStep(Session session) {
     try (Tensor t =
@@ -210,6 +311,29 @@ final class TrainingTask {
     } catch (MillraceException e) {
       LOG.debug("The last step cannot be read: {}", e.getMessage());
       return settings.steps();
+    }
+  }
+
+  private void step(MonitoredTrainingSession session) {
+    if (!input.isDone()) {
+      session.run(Map.of(), train);
+    } else if (isIndependent()) {
+      lastEpoch.look(session);
+    } else {
+      session.requestStop();
+    }
+  }
+
+  /** After a loop of the program's own, which does not go on if the model goes back. */
+  private void awaitOthers(MonitoredTrainingSession session) {
+    while (!lastEpoch.isOver()) {
+      lastEpoch.look(session);
+      if (!input.isDone()) {
+        throw new MillraceException(
+            Code.ABORTED,
+            "A parameter server was lost after the last step of this worker. Start it again: it"
+                + " goes on where the model does.");
+      }
     }
   }
 
@@ -227,15 +351,15 @@ final class TrainingTask {
       if (job.loop() != null) {
         job.loop().train(session, train, graph.model());
       } else {
-        session.loop(s -> s.run(Map.of(), train));
+        session.loop(this::step);
+      }
+      if (lastEpoch != null && input.isDone() && isIndependent()) {
+        awaitOthers(session);
       }
     } catch (RuntimeException e) {
       MillraceException m = MillraceException.of(e);
       session.fail(m);
-      // A session that was cancelled has failed; only a request to stop ends training well.
-      throw m.code() == Code.CANCELLED
-          ? new MillraceException(Code.ABORTED, "Training was cancelled: " + m.getMessage(), m)
-          : m;
+      throw m;
     }
   }
 

@@ -9,10 +9,17 @@ import com.fasterxml.jackson.jr.ob.JSON;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.HeldPorts;
 import dev.millrace.graph.Output;
+import dev.millrace.job.ending.StopSwitch;
 import dev.millrace.ops.array.Const;
+import dev.millrace.proto.SavedModel;
+import dev.millrace.proto.SignatureDef;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.data.Datasets;
+import dev.millrace.train.hook.SessionRunArgs;
+import dev.millrace.train.hook.SessionRunContext;
+import dev.millrace.train.hook.SessionRunHook;
+import dev.millrace.train.hook.SessionRunValues;
 import dev.millrace.train.layers.Losses;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -20,10 +27,15 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -98,6 +110,81 @@ class JobTest {
     }
   }
 
+  /** Stopped twice and continued with other tasks: what was trained is counted at every end. */
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void everyExampleIsTrainedOnceInEveryEpochWhoeverTrains(Mode mode) throws Exception {
+    stoppedAt(40, mode, 3, 1);
+    stoppedAt(60, mode, 2, 2);
+    assertEquals(0, run(Click.job(trained), epochs(mode, 4, 1)), err());
+    int most = mode == Mode.SYNC || mode == Mode.RING ? 4 : 3;
+    for (int i = 0; i < EXAMPLES; i++) {
+      assertTrue(trained.get(i) >= 3 && trained.get(i) <= most, "example " + i + ": " + trained);
+    }
+    // Where all make every step together, those with a smaller share take some of the next epoch.
+    assertTrue(total() <= 3 * EXAMPLES + 3 * 9, "trained " + total());
+  }
+
+  /** Worker 1 is in the midst of a step when the chief has made its last one. */
+  @ParameterizedTest
+  @EnumSource(names = {"ASYNC", "BOUNDED"})
+  void theLastSaveHasTheLastStepsOfAllWorkers(Mode mode) throws Exception {
+    AtomicInteger made = new AtomicInteger();
+    Job job = Click.job(trained).hook(m -> new SlowLastStep(stop, made));
+    String[] args = {"--mode", mode.toString(), "--steps", "1000000", "--log-dir", folder + ""};
+    assertEquals(143, run(job, args), err());
+    String saved = Files.readAllLines(folder.resolve("checkpoint")).getFirst();
+    assertTrue(saved.endsWith("-" + made + "\""), made + " steps, but " + saved);
+    assertEquals(made.get(), ((Number) result().get("step")).intValue());
+  }
+
+  /** Tells the job to stop while worker 1 is about to make a step, which takes a while. */
+  private record SlowLastStep(StopSwitch stop, AtomicInteger made) implements SessionRunHook {
+    @Override
+    public SessionRunArgs beforeRun(SessionRunContext context) {
+      if (made.get() > 20
+          && !stop.isRaised()
+          && Thread.currentThread().getName().endsWith("worker/1")) {
+        stop.raise();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(700));
+      }
+      return SessionRunArgs.NONE;
+    }
+
+    @Override
+    public void afterRun(SessionRunContext context, SessionRunValues values) {
+      made.incrementAndGet();
+    }
+  }
+
+  private void stoppedAt(int step, Mode mode, int workers, int servers) throws Exception {
+    CompletableFuture<Void> begun = new CompletableFuture<>();
+    StopSwitch own = new StopSwitch(() -> {});
+    Job job = Click.job(trained).hook(m -> new AtStep(step, begun));
+    PrintStream both = new PrintStream(err, true);
+    int before = total();
+    CompletableFuture<Integer> code =
+        CompletableFuture.supplyAsync(
+            () -> job.call(own, both, both, epochs(mode, workers, servers)));
+    CompletableFuture.anyOf(begun, code).get(60, TimeUnit.SECONDS);
+    assertTrue(begun.isDone(), err());
+    own.raise();
+    assertEquals(143, code.get(60, TimeUnit.SECONDS), err());
+    assertTrue(total() > before);
+  }
+
+  private String[] epochs(Mode mode, int workers, int servers) {
+    List<String> args = new ArrayList<>(List.of("--epochs=3", "--batch-size=1"));
+    args.addAll(List.of("--mode", mode.toString(), "--log-dir", folder.toString()));
+    if (mode != Mode.LOCAL) {
+      args.add("--workers=" + workers);
+    }
+    if (mode.hasServers()) {
+      args.add("--ps=" + servers);
+    }
+    return args.toArray(String[]::new);
+  }
+
   private int total() {
     int sum = 0;
     for (int i = 0; i < EXAMPLES; i++) {
@@ -169,6 +256,23 @@ class JobTest {
     assertEquals(
         0, run(job, "--steps=60", "--evaluate-every=20", "--log-dir", folder.toString()), err());
     assertTrue(Files.exists(folder.resolve("best/checkpoint")));
+    assertTrue(Files.exists(folder.resolve("best/export")));
+  }
+
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void theTrainedModelIsExportedForServers(Mode mode) throws IOException {
+    Job job = Click.job(trained).model(m -> Click.build(m).servedInput("numbers", m.input(1)));
+    int code = run(job, "--mode", mode.toString(), "--steps=5", "--log-dir", folder.toString());
+    assertEquals(0, code, err());
+    long step = ((Number) result().get("step")).longValue();
+    Path model = folder.resolve("export").resolve(Long.toString(step));
+    SavedModel saved = SavedModel.parseFrom(Files.readAllBytes(model.resolve("saved_model.pb")));
+    SignatureDef signature = saved.getMetaGraphs(0).getSignatureDefOrThrow("serving_default");
+    // The label is no input of a prediction.
+    assertEquals(Set.of("numbers", "input_0", "input_2"), signature.getInputsMap().keySet());
+    assertEquals(Set.of("logits", "number"), signature.getOutputsMap().keySet());
+    assertTrue(Files.exists(model.resolve("variables/variables.index")));
   }
 
   /** No accuracy is above that of the note: the job that goes on must leave the folder alone. */
@@ -347,6 +451,77 @@ class JobTest {
             .train(() -> Datasets.generated(3, i -> new Tensor[] {one(i)}));
     assertEquals(2, run(job, "--steps=1"));
     assertTrue(err().contains("it must be one number"), err());
+  }
+
+  @Test
+  void anIdOutsideOfATableNamesTheTable() {
+    Job job =
+        Job.named("ids")
+            .model(
+                m ->
+                    Model.minimizing(
+                        Losses.meanSquaredError(
+                            m.scope(), m.embedding("site", m.input(0), 4, 1), m.input(1))))
+            .train(
+                () ->
+                    Datasets.generated(
+                        8, i -> new Tensor[] {Tensor.scalar((long) i), Tensor.vector(1f)}));
+    assertEquals(2, run(job, "--batch-size=8", "--steps=1"));
+    assertEquals(
+        "ids: indices[4] = 4 is not in [0, 4) (node 'site_1/embedding_lookup').", err().strip());
+  }
+
+  @Test
+  void dataThatFailsNamesItsPlace() {
+    Job job =
+        Job.named("line")
+            .model(m -> Model.minimizing(line(m)))
+            .train(
+                () ->
+                    Datasets.generated(
+                        8,
+                        i -> {
+                          if (i == 5) {
+                            throw new IllegalStateException("row 5 is torn");
+                          }
+                          return new Tensor[] {one(i), one(i)};
+                        }));
+    assertEquals(1, run(job, "--batch-size=2", "--steps=4"));
+    assertEquals(
+        "line: The training data of worker 0 fails after its example 4 of epoch 0:"
+            + " java.lang.IllegalStateException: row 5 is torn",
+        err().strip());
+  }
+
+  @Test
+  void aClassThatIsMissingIsNamed() {
+    Job job =
+        Job.named("line")
+            .model(
+                m -> {
+                  throw new NoClassDefFoundError("com/acme/Layer");
+                })
+            .train(() -> Datasets.generated(3, i -> new Tensor[] {one(i)}));
+    assertEquals(2, run(job, "--steps=1"));
+    assertEquals(
+        "line: Class com.acme.Layer was not found: its jar is not on the class path of this task.",
+        err().strip());
+  }
+
+  /** As little as the folder may grow, neither the model nor the result of before are touched. */
+  @Test
+  void aFolderOfAnotherModelIsLeftAlone() throws IOException {
+    assertEquals(0, run(Click.job(trained), "--steps=2", "--log-dir", folder + ""), err());
+    String checkpoint = Files.readString(folder.resolve("checkpoint"));
+    Job other =
+        Job.named("line")
+            .model(m -> Model.minimizing(line(m)))
+            .train(() -> Datasets.generated(8, i -> new Tensor[] {one(i), one(i)}));
+    assertEquals(2, run(other, "--steps=9", "--batch-size=2", "--log-dir", folder + ""));
+    assertTrue(err().contains("is of another model"), err());
+    assertEquals(1, err().lines().count(), err());
+    assertEquals(checkpoint, Files.readString(folder.resolve("checkpoint")));
+    assertEquals("click", result().get("job"));
   }
 
   @Test

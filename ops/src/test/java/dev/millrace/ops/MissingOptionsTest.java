@@ -20,6 +20,7 @@ class MissingOptionsTest {
   /** The program. */
   public static void main(String[] args) {
     System.out.println("nodes " + StandardOps.newGraph().size());
+    System.out.println("loops: " + VectorModule.describe());
   }
 
   private static String run(int code, List<String> options) throws Exception {
@@ -39,7 +40,16 @@ class MissingOptionsTest {
   void withoutThemItRuns() throws Exception {
     String said = run(0, List.of());
     assertTrue(said.contains("nodes 0"), said);
+    assertTrue(said.contains("loops: plain Java"), said);
     assertFalse(said.contains("NoClassDefFoundError"), said);
+  }
+
+  @Test
+  void theVectorApiMayBeLoadedLate() throws Exception {
+    String said = run(0, List.of(VectorModule.LATE_OPTION.split(" ")));
+    assertTrue(said.contains("loops: Vector API"), said);
+    // The JVM warns of an incubator module only if it is there from the start.
+    assertFalse(said.contains("incubator"), said);
   }
 
   @Test

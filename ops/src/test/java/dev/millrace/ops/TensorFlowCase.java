@@ -56,7 +56,9 @@ final class TensorFlowCase {
   /** The cases of all files, in their order. */
   static List<TensorFlowCase> all() throws IOException {
     List<TensorFlowCase> cases = new ArrayList<>();
-    for (String file : List.of("tensorflow-cases.txt", "tensorflow-sparse-cases.txt")) {
+    for (String file :
+        List.of(
+            "tensorflow-cases.txt", "tensorflow-sparse-cases.txt", "tensorflow-more-cases.txt")) {
       try (BufferedReader in =
           new BufferedReader(
               new InputStreamReader(
@@ -110,6 +112,7 @@ final class TensorFlowCase {
     return switch (kind) {
       case "int" -> Long.parseLong(v);
       case "bool" -> v.equals("True");
+      case "float" -> Float.parseFloat(v);
       case "list(float)" -> Arrays.stream(v.split(",")).map(Float::valueOf).toList();
       case "string" -> v;
       case "type" -> type(v);

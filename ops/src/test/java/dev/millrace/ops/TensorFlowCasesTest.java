@@ -55,10 +55,15 @@ class TensorFlowCasesTest {
           "ArgMax",
           "ArgMin",
           "BroadcastGradientArgs",
+          "DenseToDenseSetOperation",
+          "DenseToSparseSetOperation",
           "DeserializeManySparse",
           "DeserializeSparse",
           "DynamicPartition",
           "ListDiff",
+          "NonMaxSuppression",
+          "NonMaxSuppressionV2",
+          "NonMaxSuppressionV3",
           "SegmentSum",
           "SerializeManySparse",
           "SetSize",
@@ -75,8 +80,11 @@ class TensorFlowCasesTest {
           "SparseSegmentSumGradV2",
           "SparseSlice",
           "SparseSplit",
+          "SparseToSparseSetOperation",
           "Unique",
+          "UniqueV2",
           "UniqueWithCounts",
+          "UniqueWithCountsV2",
           "Where");
 
   @TestFactory

@@ -1,8 +1,8 @@
 package dev.millrace.runtime;
 
 import dev.millrace.base.Cancellation;
-import dev.millrace.base.Platform;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.runtime.device.Device;
@@ -28,6 +28,7 @@ import java.util.function.BiConsumer;
  *
  * <p>Threading: any number of runs at once, from any threads.
  */
+@SuppressWarnings("exports") // Only sessions of Millrace implement the protected methods.
 public final class LocalSession extends PlannedSession<LocalSession.LocalPlan> {
   private static final AtomicLong STEP_IDS = new AtomicLong(1);
   private static final String TASK = "/job:localhost/replica:0/task:0";
@@ -50,16 +51,16 @@ public final class LocalSession extends PlannedSession<LocalSession.LocalPlan> {
 
   /** A session on {@code graph}; nodes added to it later can be run too. */
   public LocalSession(Graph graph, SessionOptions options) {
-    super(graph, options.stepTimeout());
-    timers = options.timers();
+    Context context = options.context() == null ? Context.current() : options.context();
+    super(graph, options.stepTimeout(), context);
+    timers = options.timers() == null ? context.timers() : options.timers();
     running = new RunningSteps(timers);
     devices =
-        Device.ofTask(TASK, options.devices(), options.store(), Platform.system().secureRandom());
+        Device.ofTask(TASK, options.devices(), options.store(), context.platform().secureRandom());
     otherDevices =
         devices.size() == 1
             ? null
-            : Executors.newCachedThreadPool(
-                Thread.ofPlatform().name("millrace-device-", 0).daemon().factory());
+            : Executors.newCachedThreadPool(context.threads("millrace-device-"));
     planner =
         new StepPlanner<>(
             graph,

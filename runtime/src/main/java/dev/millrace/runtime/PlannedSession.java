@@ -1,6 +1,7 @@
 package dev.millrace.runtime;
 
 import dev.millrace.base.Preconditions;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
@@ -24,6 +25,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * @param <P> the plan of a step
  */
+@SuppressWarnings("exports") // Only sessions of Millrace implement the protected methods.
 public abstract class PlannedSession<P extends PlannedSession.Plan> implements Session {
   /** How the steps of one signature run. */
   protected interface Plan {
@@ -37,6 +39,7 @@ public abstract class PlannedSession<P extends PlannedSession.Plan> implements S
 
   private final Graph graph;
   private final Duration stepTimeout;
+  private final Context context;
   private final AtomicBoolean closing = new AtomicBoolean();
   private volatile boolean closed;
 
@@ -44,8 +47,10 @@ public abstract class PlannedSession<P extends PlannedSession.Plan> implements S
    * A session on {@code graph}.
    *
    * @param stepTimeout the time limit of steps whose options name none; zero for no limit
+   * @param context steps are planned and run in it
    */
-  protected PlannedSession(Graph graph, Duration stepTimeout) {
+  protected PlannedSession(Graph graph, Duration stepTimeout, Context context) {
+    this.context = Preconditions.value(context, "The context of a session");
     this.graph = Preconditions.value(graph, "The graph of a session");
     this.stepTimeout = Preconditions.value(stepTimeout, "The step timeout of a session");
   }
@@ -109,6 +114,12 @@ public abstract class PlannedSession<P extends PlannedSession.Plan> implements S
   }
 
   private Tensor[] run(StepSignature s, Tensor[] values, RunOptions options) {
+    return Context.current() == context
+        ? runHere(s, values, options)
+        : context.call(() -> runHere(s, values, options));
+  }
+
+  private Tensor[] runHere(StepSignature s, Tensor[] values, RunOptions options) {
     checkOpen();
     P plan = knownPlan(s);
     if (plan == null) {

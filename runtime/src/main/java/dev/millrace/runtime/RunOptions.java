@@ -1,6 +1,6 @@
 package dev.millrace.runtime;
 
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import java.time.Duration;
 
 /**

@@ -1,6 +1,7 @@
 package dev.millrace.runtime;
 
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.resource.VariableStore;
 import dev.millrace.runtime.device.DeviceKind;
 import dev.millrace.runtime.device.DeviceKinds;
@@ -17,8 +18,10 @@ import java.util.List;
  * @param placementLog where each node's device is printed in TensorFlow's form; null for nowhere
  * @param simplify whether graphs are simplified before they run
  * @param stepTimeout the time limit of steps whose {@link RunOptions} name none; zero for no limit
- * @param timers the clock by which steps wait and time out
+ * @param timers the clock by which steps wait and time out; null for that of the context
  * @param store keeps the variables of an in-process session
+ * @param context its settings, compute threads and memory; null for those of the thread that opens
+ *     the session
  */
 public record SessionOptions(
     List<DeviceKind> devices,
@@ -27,7 +30,8 @@ public record SessionOptions(
     boolean simplify,
     Duration stepTimeout,
     Timers timers,
-    VariableStore store) {
+    VariableStore store,
+    Context context) {
   public SessionOptions {
     devices = List.copyOf(devices);
   }
@@ -42,13 +46,21 @@ public record SessionOptions(
           null,
           true,
           DEFAULT_STEP_TIMEOUT,
-          Timers.system(),
-          VariableStore.MEMORY);
+          null,
+          VariableStore.MEMORY,
+          null);
 
   /** Devices {@code CPU:0} to {@code CPU:n-1}. */
   public SessionOptions withCpuDevices(int n) {
     return new SessionOptions(
-        DeviceKinds.cpus(n), softPlacement, placementLog, simplify, stepTimeout, timers, store);
+        DeviceKinds.cpus(n),
+        softPlacement,
+        placementLog,
+        simplify,
+        stepTimeout,
+        timers,
+        store,
+        context);
   }
 
   /** One more device, of this kind. */
@@ -56,38 +68,48 @@ public record SessionOptions(
     List<DeviceKind> more = new ArrayList<>(devices);
     more.add(kind);
     return new SessionOptions(
-        more, softPlacement, placementLog, simplify, stepTimeout, timers, store);
+        more, softPlacement, placementLog, simplify, stepTimeout, timers, store, context);
   }
 
   /** Whether nodes on devices that do not exist go elsewhere. */
   public SessionOptions withSoftPlacement(boolean soft) {
-    return new SessionOptions(devices, soft, placementLog, simplify, stepTimeout, timers, store);
+    return new SessionOptions(
+        devices, soft, placementLog, simplify, stepTimeout, timers, store, context);
   }
 
   /** Writes where each node went, in TensorFlow's lines. */
   public SessionOptions withPlacementLog(PrintStream log) {
-    return new SessionOptions(devices, softPlacement, log, simplify, stepTimeout, timers, store);
+    return new SessionOptions(
+        devices, softPlacement, log, simplify, stepTimeout, timers, store, context);
   }
 
   /** Whether constants are folded and equal nodes shared. */
   public SessionOptions withSimplify(boolean s) {
-    return new SessionOptions(devices, softPlacement, placementLog, s, stepTimeout, timers, store);
+    return new SessionOptions(
+        devices, softPlacement, placementLog, s, stepTimeout, timers, store, context);
   }
 
   /** How long steps may take whose options name no time; zero for no limit. */
   public SessionOptions withStepTimeout(Duration t) {
-    return new SessionOptions(devices, softPlacement, placementLog, simplify, t, timers, store);
+    return new SessionOptions(
+        devices, softPlacement, placementLog, simplify, t, timers, store, context);
   }
 
   /** Waits and times out by this clock. */
   public SessionOptions withTimers(Timers t) {
     return new SessionOptions(
-        devices, softPlacement, placementLog, simplify, stepTimeout, t, store);
+        devices, softPlacement, placementLog, simplify, stepTimeout, t, store, context);
   }
 
   /** Keeps variables, queues and other state in {@code s} instead of in memory only. */
   public SessionOptions withStore(VariableStore s) {
     return new SessionOptions(
-        devices, softPlacement, placementLog, simplify, stepTimeout, timers, s);
+        devices, softPlacement, placementLog, simplify, stepTimeout, timers, s, context);
+  }
+
+  /** Computes with the settings, threads and memory of {@code c}. */
+  public SessionOptions withContext(Context c) {
+    return new SessionOptions(
+        devices, softPlacement, placementLog, simplify, stepTimeout, timers, store, c);
   }
 }

@@ -363,7 +363,7 @@ class DatasetTest {
 
   @Test
   void closingReleasesWhatNobodyHasTaken() throws InterruptedException {
-    long before = BufferPool.shared().usedBytes();
+    long before = BufferPool.current().usedBytes();
     Graph g = StandardOps.newGraph();
     Scope s = Scope.of(g);
     AttrValue.Func wide =
@@ -384,12 +384,12 @@ class DatasetTest {
       p.take(session);
       p.begin(session);
       p.take(session);
-      assertTrue(BufferPool.shared().usedBytes() > before + 1_000_000);
+      assertTrue(BufferPool.current().usedBytes() > before + 1_000_000);
     }
     await(
-        () -> BufferPool.shared().usedBytes() <= before + 100_000,
+        () -> BufferPool.current().usedBytes() <= before + 100_000,
         "memory is left behind: "
-            + (BufferPool.shared().usedBytes() - before)
+            + (BufferPool.current().usedBytes() - before)
             + " bytes more than before");
     await(() -> !isPrefetching(), "a thread is left behind");
   }

@@ -47,7 +47,7 @@ class LargeTensorTest {
       assertEquals(ELEMENTS, session.fetch(same, Map.of(x, large)).elements());
     } finally {
       large.close();
-      BufferPool.shared().trim();
+      BufferPool.current().trim();
     }
   }
 }

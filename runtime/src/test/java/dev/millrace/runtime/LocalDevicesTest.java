@@ -15,7 +15,7 @@ import dev.millrace.ops.math.Arithmetic;
 import dev.millrace.ops.math.MatMul;
 import dev.millrace.ops.state.Assign;
 import dev.millrace.ops.state.VariableV2;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

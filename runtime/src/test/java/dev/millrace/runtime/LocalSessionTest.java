@@ -273,12 +273,12 @@ class LocalSessionTest {
     Scope s = Scope.of(g);
     Output v = VariableV2.of(s, DType.FLOAT, Shape.of(1000));
     Node assign = Assign.of(s, v, Const.of(s, Tensor.vector(new float[1000])));
-    long before = BufferPool.shared().usedBytes();
+    long before = BufferPool.current().usedBytes();
     try (Session session = new LocalSession(g)) {
       session.run(assign);
-      assertTrue(BufferPool.shared().usedBytes() >= before + 4000);
+      assertTrue(BufferPool.current().usedBytes() >= before + 4000);
     }
-    assertTrue(BufferPool.shared().usedBytes() <= before, "memory is left behind");
+    assertTrue(BufferPool.current().usedBytes() <= before, "memory is left behind");
   }
 
   @Test
@@ -296,13 +296,13 @@ class LocalSessionTest {
       for (int i = 0; i < 10; i++) {
         session.fetch(last, Map.of(x, in)).close();
       }
-      long allocations = BufferPool.shared().nativeAllocations();
-      long used = BufferPool.shared().usedBytes();
+      long allocations = BufferPool.current().nativeAllocations();
+      long used = BufferPool.current().usedBytes();
       for (int i = 0; i < 100; i++) {
         session.fetch(last, Map.of(x, in)).close();
       }
-      assertEquals(allocations, BufferPool.shared().nativeAllocations());
-      assertTrue(BufferPool.shared().usedBytes() <= used, "memory is left behind");
+      assertEquals(allocations, BufferPool.current().nativeAllocations());
+      assertTrue(BufferPool.current().usedBytes() <= used, "memory is left behind");
     }
   }
 }

@@ -255,11 +255,11 @@ class LoopGradientTest {
     try (Session session = new LocalSession(scope.graph())) {
       Map<Output, Tensor> feeds = feeds(100, 0.3);
       session.fetch(dx, feeds).close();
-      long before = BufferPool.shared().usedBytes();
+      long before = BufferPool.current().usedBytes();
       for (int i = 0; i < 20; i++) {
         session.fetch(dx, feeds).close();
       }
-      long after = BufferPool.shared().usedBytes();
+      long after = BufferPool.current().usedBytes();
       assertTrue(after <= before, () -> before + " bytes became " + after);
     }
   }

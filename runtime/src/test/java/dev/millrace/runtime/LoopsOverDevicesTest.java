@@ -176,11 +176,11 @@ class LoopsOverDevicesTest {
     try (Session session = new LocalSession(scope.graph(), two)) {
       Map<Output, Tensor> feeds = Map.of(n, Tensor.scalar(40), x, Tensor.scalar(1f));
       session.fetch(y, feeds).close();
-      long before = BufferPool.shared().usedBytes();
+      long before = BufferPool.current().usedBytes();
       for (int i = 0; i < 5; i++) {
         session.fetch(y, feeds).close();
       }
-      assertTrue(BufferPool.shared().usedBytes() <= before, "memory is left behind");
+      assertTrue(BufferPool.current().usedBytes() <= before, "memory is left behind");
     }
   }
 }

@@ -79,7 +79,7 @@ class StepAllocationTest {
       session.run(starts.toArray(Node[]::new));
       Session.Callable step = session.makeCallable(List.of(x, labels), List.of(loss), updates);
       run(step, feeds);
-      long taken = BufferPool.shared().nativeAllocations();
+      long taken = BufferPool.current().nativeAllocations();
       long deadline = System.nanoTime() + PATIENCE_NANOS;
       long perStep;
       // Loops allocate until they are compiled, which takes its time on a busy machine.
@@ -88,7 +88,7 @@ class StepAllocationTest {
         run(step, feeds);
         perStep = (thread.getCurrentThreadAllocatedBytes() - before) / STEPS;
       } while (perStep > FEW_BYTES && System.nanoTime() < deadline);
-      assertEquals(taken, BufferPool.shared().nativeAllocations(), "buffers from the system");
+      assertEquals(taken, BufferPool.current().nativeAllocations(), "buffers from the system");
       long heap = perStep;
       assertTrue(heap <= FEW_BYTES, () -> "a step takes " + heap + " bytes of heap");
     }

@@ -198,13 +198,13 @@ class WhileLoopTest {
       }
       Map<Output, Tensor> feeds = Map.of(n, Tensor.scalar(20), m, eye);
       session.fetch(y, feeds).close();
-      long before = BufferPool.shared().usedBytes();
+      long before = BufferPool.current().usedBytes();
       for (int i = 0; i < 5; i++) {
         Tensor r = session.fetch(y, feeds);
         assertEquals(Math.pow(2, 21), r.doubleAt(9));
         r.close();
       }
-      assertTrue(BufferPool.shared().usedBytes() <= before, "memory is left behind");
+      assertTrue(BufferPool.current().usedBytes() <= before, "memory is left behind");
     }
   }
 

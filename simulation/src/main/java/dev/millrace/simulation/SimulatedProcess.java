@@ -1,7 +1,9 @@
 package dev.millrace.simulation;
 
 import dev.millrace.base.Platform;
+import dev.millrace.base.TaskThreads;
 import dev.millrace.base.Timers;
+import dev.millrace.base.leak.Owner;
 import java.nio.channels.spi.SelectorProvider;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +24,7 @@ public final class SimulatedProcess implements Platform {
   private final SimulatedTimers timers;
   private final SimulatedSockets sockets;
   private final List<Thread> threads = new ArrayList<>();
+  private final Owner owner = new Owner();
 
   /** Threads that could go on if the process were not paused. */
   private final List<Runnable> held = new ArrayList<>();
@@ -88,6 +91,7 @@ public final class SimulatedProcess implements Platform {
   /** Ends it, as SIGKILL does: its host closes its connections. */
   public void kill() {
     killed = true;
+    owner.kill();
     held.clear();
     sockets.closeAll();
   }
@@ -120,7 +124,7 @@ public final class SimulatedProcess implements Platform {
 
   @Override
   public Thread newThread(String threadName, Runnable body) {
-    Thread t = new SimulatedThread(simulation, this, threadName, body).thread();
+    Thread t = new SimulatedThread(simulation, this, threadName, () -> owner.run(body)).thread();
     threads.add(t);
     return t;
   }
@@ -129,6 +133,24 @@ public final class SimulatedProcess implements Platform {
   public Thread newVirtualThread(String threadName, Runnable body) {
     return newThread(threadName, body);
   }
+
+  @Override
+  public TaskThreads threads(String threadName, int limit) {
+    return new SimulatedThreads(this, threadName);
+  }
+
+  /** It is alone on its host. */
+  @Override
+  public boolean sharesMemory() {
+    return false;
+  }
+
+  /** A simulated process ends by being killed, which runs no hooks. */
+  @Override
+  public void addExitHook(Thread hook) {}
+
+  @Override
+  public void removeExitHook(Thread hook) {}
 
   @Override
   public SelectorProvider sockets() {

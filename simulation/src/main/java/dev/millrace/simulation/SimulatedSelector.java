@@ -9,9 +9,11 @@ import java.nio.channels.spi.AbstractSelector;
 import java.nio.channels.spi.SelectorProvider;
 import java.util.Collections;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * A selector that waits in simulated time.
@@ -115,6 +117,29 @@ final class SimulatedSelector extends AbstractSelector {
   }
 
   @Override
+  public int selectNow(Consumer<SelectionKey> action) {
+    selected.clear();
+    return give(selectNow(), action);
+  }
+
+  @Override
+  public int select(Consumer<SelectionKey> action) throws IOException {
+    return select(action, 0);
+  }
+
+  /** The JDK's own way gives the keys in an order that differs from run to run. */
+  @Override
+  public int select(Consumer<SelectionKey> action, long timeoutMillis) throws IOException {
+    selected.clear();
+    return give(select(timeoutMillis), action);
+  }
+
+  private int give(int n, Consumer<SelectionKey> action) {
+    List.copyOf(selected).forEach(action);
+    return n;
+  }
+
+  @Override
   public Selector wakeup() {
     woken = true;
     signal();
@@ -136,7 +161,7 @@ final class SimulatedSelector extends AbstractSelector {
   @Override
   protected void implCloseSelector() {
     wakeup();
-    for (SimulatedKey k : Set.copyOf(keys)) {
+    for (SimulatedKey k : List.copyOf(keys)) {
       k.cancel();
       drop(k);
     }

@@ -124,7 +124,9 @@ final class SimulatedServerChannel extends ServerSocketChannel
       simulation.network().unlisten(local, this);
     }
     while (!callers.isEmpty()) {
-      callers.poll().abandon();
+      SimulatedSocketChannel caller = callers.poll();
+      sockets.open().remove(caller);
+      caller.abandon();
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.millrace.simulation;
 
+import dev.millrace.base.Timers;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,6 +24,9 @@ public final class Simulation {
   private static final int MOST_TURNS = 2_000_000;
 
   private static final int SHOWN_FRAMES = 12;
+
+  /** How long a thread of the JVM may keep a monitor that a simulated thread wants. */
+  private static final long MONITOR_NANOS = 10_000_000_000L;
 
   /** A thread that can go on. */
   private record Turn(SimulatedThread thread, Runnable continuation) {}
@@ -149,8 +153,39 @@ public final class Simulation {
         throw new AssertionError("A thread spins: time stands still.\n" + describe());
       }
       turn.continuation.run();
+      if (turn.thread.thread().getState() == Thread.State.BLOCKED) {
+        awaitMonitor(turn.thread);
+      }
     }
     return true;
+  }
+
+  /**
+   * Lets a thread that came upon a monitor go on before any other. Its owner must be a thread of
+   * the JVM outside this simulation, such as that of another simulation, and give it back soon: the
+   * JDK, not the seed, decides when a thread gets a monitor.
+   */
+  private void awaitMonitor(SimulatedThread thread) {
+    long start = Timers.system().now();
+    while (thread.thread().getState() == Thread.State.BLOCKED || !goesOn(thread)) {
+      if (Timers.system().since(start) > MONITOR_NANOS) {
+        throw new AssertionError(
+            "A thread waits for a monitor whose owner waits too. Use a Lock there.\n" + describe());
+      }
+      Thread.yield();
+    }
+  }
+
+  /** Whether the turn of a thread has arrived, and is over now. */
+  private boolean goesOn(SimulatedThread thread) {
+    for (Turn t : arrived) {
+      if (t.thread == thread) {
+        arrived.remove(t);
+        t.continuation.run();
+        return thread.thread().getState() != Thread.State.BLOCKED;
+      }
+    }
+    return false;
   }
 
   private boolean nextEvent(long endNanos) {

@@ -1,5 +1,6 @@
 package dev.millrace.storage;
 
+import dev.millrace.base.MillraceException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -54,7 +55,7 @@ public final class AtomicFile implements AutoCloseable {
       file.seal();
       file.publish();
     }
-    syncDirectory(target.toAbsolutePath().getParent());
+    syncDirectory(folderOf(target));
   }
 
   /** Bytes written so far. */
@@ -178,7 +179,16 @@ public final class AtomicFile implements AutoCloseable {
   public static void moveFolder(Path from, Path to) {
     syncDirectory(from);
     move(from, to);
-    syncDirectory(to.toAbsolutePath().getParent());
+    syncDirectory(folderOf(to));
+  }
+
+  /** The directory that {@code file} is in, also for a name without one. */
+  public static Path folderOf(Path file) {
+    Path folder = file.toAbsolutePath().getParent();
+    if (folder == null) {
+      throw MillraceException.invalid("%s is no file: it is in no directory.", file);
+    }
+    return folder;
   }
 
   /** Forces a directory's entries to disk. Without this a crash may undo a rename. */
@@ -197,8 +207,8 @@ public final class AtomicFile implements AutoCloseable {
   public static void makeDirectories(Path directory) {
     Path above = directory.toAbsolutePath();
     Deque<Path> parents = new ArrayDeque<>();
-    while (above != null && !Files.exists(above)) {
-      above = above.getParent();
+    while (!Files.exists(above)) {
+      above = folderOf(above);
       parents.push(above);
     }
     try {

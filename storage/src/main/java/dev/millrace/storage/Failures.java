@@ -10,13 +10,14 @@ import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /** Converts file errors to {@link MillraceException}s with a code that callers can act on. */
 public final class Failures {
   private Failures() {}
 
   /** DATA_LOSS: {@code file} is damaged, truncated or of another format. */
-  public static MillraceException corrupt(Path file, String format, Object... args) {
+  public static MillraceException corrupt(Path file, String format, @Nullable Object... args) {
     return new MillraceException(Code.DATA_LOSS, file + ": " + String.format(format, args));
   }
 

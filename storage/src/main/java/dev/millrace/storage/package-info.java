@@ -13,4 +13,7 @@
  * <p>Whatever is written under its final name is complete and on disk. Whatever is read is checked:
  * a damaged or truncated file gives DATA_LOSS with the name of the file, never a wrong value.
  */
+@NullMarked
 package dev.millrace.storage;
+
+import org.jspecify.annotations.NullMarked;

@@ -3,7 +3,7 @@ package dev.millrace.tensor;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.config.ComputeSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.base.leak.LeakCheck;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicLong;
@@ -18,16 +18,18 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Threading: any thread may allocate and release; each size class has its own lock, held for a
  * push or a pop only.
  */
-public final class BufferPool {
+public final class BufferPool implements AutoCloseable {
   private static final int MIN_SHIFT = 6;
   private static final int CLASSES = (63 - MIN_SHIFT) * 4;
 
-  /** The pool of this process. */
-  private static final BufferPool SHARED =
-      new BufferPool(Config.ofProcess().get(ComputeSettings.POOL_BYTES));
+  private static final Context.Part<BufferPool> PART =
+      Context.Part.of(c -> new BufferPool(c.config().get(ComputeSettings.POOL_BYTES)));
 
   private final FreeList[] free = new FreeList[CLASSES];
-  private final long maxKeptBytes;
+
+  /** 0 once it is closed: what is released later goes back to the system. */
+  private volatile long maxKeptBytes;
+
   private final AtomicLong keptBytes = new AtomicLong();
   private final AtomicLong nativeBytes = new AtomicLong();
   private final AtomicLong nativeAllocations = new AtomicLong();
@@ -41,9 +43,9 @@ public final class BufferPool {
     }
   }
 
-  /** The pool that all tensors of this process come from. */
-  public static BufferPool shared() {
-    return SHARED;
+  /** The pool of the context that the calling thread runs in. */
+  public static BufferPool current() {
+    return Context.current().get(PART);
   }
 
   /** A buffer of at least {@code bytes}, with one reference and undefined contents. */
@@ -101,6 +103,9 @@ public final class BufferPool {
         Poison.fill(b.memory());
       }
       free[b.sizeClass].push(b);
+      if (maxKeptBytes == 0) {
+        trim();
+      }
     }
   }
 
@@ -117,6 +122,13 @@ public final class BufferPool {
         freeNow(b);
       }
     }
+  }
+
+  /** Keeps nothing any more. Buffers that somebody holds stay valid. */
+  @Override
+  public void close() {
+    maxKeptBytes = 0;
+    trim();
   }
 
   /** Bytes taken from the system and not given back, in use or kept. */

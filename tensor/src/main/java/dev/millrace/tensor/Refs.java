@@ -24,7 +24,7 @@ public final class Refs {
       return ofObjects(dtype, shape, Tensor.newObjects(dtype, shape));
     }
     return ofBuffer(
-        dtype, shape, BufferPool.shared().allocate(Tensor.byteSize(dtype, shape)), null);
+        dtype, shape, BufferPool.current().allocate(Tensor.byteSize(dtype, shape)), null);
   }
 
   /** A tensor in the first bytes of {@code buffer}; takes over one reference to it. */

@@ -65,7 +65,7 @@ public final class Tensor implements AutoCloseable {
     if (!dtype.isPlain()) {
       return ofObjects(dtype, shape, newObjects(dtype, shape));
     }
-    Buffer b = BufferPool.shared().allocate(byteSize(dtype, shape));
+    Buffer b = BufferPool.current().allocate(byteSize(dtype, shape));
     Ownership o = Ownership.of(b, null);
     Tensor t = Refs.ofBuffer(dtype, shape, b, o);
     o.watch(t);

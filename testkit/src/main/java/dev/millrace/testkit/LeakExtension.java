@@ -3,6 +3,7 @@ package dev.millrace.testkit;
 import dev.millrace.base.leak.LeakCheck;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListSet;
 import org.junit.jupiter.api.extension.AfterAllCallback;
@@ -49,7 +50,7 @@ public final class LeakExtension
     if (measuresHeap(context)) {
       LeakCheck.recordPlaces(true);
     }
-    if (LeakCheck.taken() == context.getStore(STORE).get("taken", Long.class)) {
+    if (Objects.equals(LeakCheck.taken(), context.getStore(STORE).get("taken", Long.class))) {
       return;
     }
     List<AssertionError> findings = LeakCheck.collect(PATIENCE);

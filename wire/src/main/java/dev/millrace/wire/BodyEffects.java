@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the control inputs that wait for the effects of a function body with branches and loops,
@@ -28,7 +29,11 @@ final class BodyEffects {
    * @param side 1 in the branch, or round, where the predicate is true
    */
   private record ControlRegion(
-      ControlRegion outer, String predicate, String frame, int side, int depth) {
+      @Nullable ControlRegion outer,
+      @Nullable String predicate,
+      @Nullable String frame,
+      int side,
+      int depth) {
     boolean isSame(ControlRegion other) {
       return side == other.side
           && Objects.equals(predicate, other.predicate)
@@ -147,7 +152,7 @@ final class BodyEffects {
   /**
    * Makes the next iteration of a loop wait for {@code ran}; returns a node that runs at its end.
    */
-  private String endOf(String ran, ControlRegion in) {
+  private @Nullable String endOf(String ran, ControlRegion in) {
     ControlRegion loop = in.loop();
     String holds =
         in.side == 1 ? find(Op.Role.NEXT_ITERATION, loop) : find(Op.Role.LOOP_COND, loop);
@@ -163,7 +168,7 @@ final class BodyEffects {
     return exit == null ? null : prefix + exit;
   }
 
-  private String find(Op.Role role, ControlRegion loop) {
+  private @Nullable String find(Op.Role role, ControlRegion loop) {
     for (NodeDef n : body.nodes()) {
       if (body.role(n) == role && n.getInputCount() > 0) {
         ControlRegion p = regionOf(n.getInput(0)).loop();
@@ -215,7 +220,7 @@ final class BodyEffects {
     return colon < 0 ? e : e.substring(0, colon);
   }
 
-  private ControlRegion regionOf(NodeDef n) {
+  private @Nullable ControlRegion regionOf(NodeDef n) {
     Op.Role role = body.role(n);
     ControlRegion at = null;
     for (String in : n.getInputList()) {

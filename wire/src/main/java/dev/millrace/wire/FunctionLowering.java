@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Turns a GraphDef whose nodes call functions into one whose nodes do not, as TensorFlow's own
@@ -91,7 +92,7 @@ final class FunctionLowering {
   }
 
   /** A call, which of its data inputs are inside the context, and the context; null for none. */
-  private record Site(NodeDef caller, boolean[] inside, String context) {
+  private record Site(NodeDef caller, boolean[] inside, @Nullable String context) {
     /** The additional control inputs of a node that reads input {@code i} of the call. */
     List<String> waits(int i) {
       List<String> controls = new ArrayList<>(controls(caller));
@@ -107,7 +108,7 @@ final class FunctionLowering {
    *
    * @param inside which of its data inputs are inside {@code context}
    */
-  private boolean emit(NodeDef n, boolean[] inside, String context) {
+  private boolean emit(NodeDef n, boolean[] inside, @Nullable String context) {
     if (out.size() > MAX_NODES || depth > MAX_DEPTH) {
       throw new MillraceException(
           Code.INVALID_ARGUMENT,
@@ -194,7 +195,11 @@ final class FunctionLowering {
    * the context.
    */
   private record Placing(
-      String prefix, String device, List<String> arguments, boolean[] inside, String context) {}
+      String prefix,
+      String device,
+      List<String> arguments,
+      boolean[] inside,
+      @Nullable String context) {}
 
   /** Adds the nodes of a body. */
   private Instance instantiate(
@@ -287,7 +292,7 @@ final class FunctionLowering {
   }
 
   private static NodeDef.Builder node(
-      String name, String op, String device, DataType type, String... inputs) {
+      String name, String op, String device, DataType type, @Nullable String... inputs) {
     return NodeDef.newBuilder()
         .setName(name)
         .setOp(op)
@@ -334,7 +339,7 @@ final class FunctionLowering {
    * The context of the lowered call: that of the caller or, if the caller has control inputs, a
    * node that runs after all of them.
    */
-  private String context(Site site) {
+  private @Nullable String context(Site site) {
     List<String> controls = controls(site.caller);
     if (controls.isEmpty() || (controls.size() == 1 && site.context == null)) {
       return controls.isEmpty() ? site.context : controls.getFirst().substring(1);

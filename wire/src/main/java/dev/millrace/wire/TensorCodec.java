@@ -22,6 +22,7 @@ import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Converts tensors and shapes from and to protobuf messages by TensorFlow's rules. */
 public final class TensorCodec {
@@ -354,7 +355,7 @@ public final class TensorCodec {
     }
   }
 
-  private static VariantValue decode(VariantTensorDataProto v, int depth) {
+  private static @Nullable VariantValue decode(VariantTensorDataProto v, int depth) {
     if (v.getTypeName().isEmpty()) {
       return null;
     }

@@ -56,7 +56,7 @@ class FuzzTest {
       count++;
     }
     assertTrue(count > 20, "only " + count + " messages were tried");
-    long bytes = BufferPool.shared().nativeBytes();
+    long bytes = BufferPool.current().nativeBytes();
     assertTrue(bytes < MUCH, () -> "the messages took " + bytes + " bytes");
   }
 

@@ -111,7 +111,7 @@ class GraphFuzzTest {
       assertTrue(took < SLOW_NANOS, "-Dmillrace.seed=" + seed + " takes " + took + " ns");
       count++;
     }
-    long bytes = BufferPool.shared().nativeBytes();
+    long bytes = BufferPool.current().nativeBytes();
     assertTrue(bytes < MUCH_BYTES, () -> "the graphs took " + bytes + " bytes");
     assertTrue(count > 20 && taken > 0, count + " graphs were tried, " + taken + " taken in");
   }

@@ -52,6 +52,15 @@ public final class CommandSettings {
           "How the tasks of the job train together, unless the program's own flag says it. Set by"
               + " 'millrace run'.");
 
+  public static final Setting<Boolean> LIVE =
+      Setting.of(
+          COMMAND,
+          "MILLRACE_LIVE",
+          SettingKind.BOOLEAN,
+          false,
+          "Whether a job rewrites its progress in one line, as on a terminal. Set by 'millrace run'"
+              + " on a terminal.");
+
   public static final Setting<Path> LAUNCH_FOLDER =
       Setting.optional(
           COMMAND,
@@ -60,7 +69,7 @@ public final class CommandSettings {
           "The folder a task is started in. Read by the launcher's script.");
 
   static final List<Setting<?>> ALL =
-      List.of(COMMAND_NAME, HOME, JAVA_OPTS, CLASS_PATH, JARS, MODE, LAUNCH_FOLDER);
+      List.of(COMMAND_NAME, HOME, JAVA_OPTS, CLASS_PATH, JARS, MODE, LIVE, LAUNCH_FOLDER);
 
   private CommandSettings() {}
 }

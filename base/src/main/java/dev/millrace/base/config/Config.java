@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The values of all settings, and where each came from. A value given by the program or a flag wins
@@ -63,7 +64,11 @@ public final class Config {
    * @param problem what is wrong with the text, or null
    */
   private record Given(
-      Object value, MillraceException problem, String text, Source source, String by) {}
+      @Nullable Object value,
+      @Nullable MillraceException problem,
+      String text,
+      Source source,
+      String by) {}
 
   private final Map<Setting<?>, Given> given;
   private final Map<String, String> variables;
@@ -109,7 +114,7 @@ public final class Config {
     return new Config(given, read, unknown(properties, variables));
   }
 
-  private static Given find(
+  private static @Nullable Given find(
       Setting<?> s, Map<String, String> properties, Map<String, String> variables) {
     if (s.hasProperty() && properties.containsKey(s.name())) {
       String place = "System property " + s.name();
@@ -211,7 +216,7 @@ public final class Config {
       if (g.problem != null) {
         throw g.problem;
       }
-      return Optional.of((T) g.value);
+      return Optional.ofNullable((T) g.value);
     }
     return setting.otherwise == null ? Optional.empty() : Optional.of(setting.otherwise.get());
   }
@@ -220,7 +225,7 @@ public final class Config {
    * The text of a known environment variable, or of the property that is its twin; null if neither
    * is set. For variables that only make sense together, as a launcher's.
    */
-  public String variable(String name) {
+  public @Nullable String variable(String name) {
     if (!KnownSettings.VARIABLES.contains(name)) {
       throw new IllegalArgumentException(name + " is not in the table of settings");
     }

@@ -3,6 +3,7 @@ package dev.millrace.base.config;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One setting: its names, its kind, its default and what it does. A setting called {@code
@@ -43,7 +44,7 @@ public final class Setting<T> {
   final List<String> aliases;
 
   /** The default, which may depend on the machine; null if there is none. */
-  final Supplier<T> otherwise;
+  final @Nullable Supplier<T> otherwise;
 
   private final String otherwiseText;
   private final boolean secret;
@@ -52,7 +53,7 @@ public final class Setting<T> {
       Group group,
       String name,
       SettingKind<T> kind,
-      Supplier<T> otherwise,
+      @Nullable Supplier<T> otherwise,
       String otherwiseText,
       String meaning,
       List<String> aliases,

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What tests ask for leaks. A leak is a resource that the garbage collector finds unreachable while
@@ -39,7 +40,7 @@ public final class LeakCheck {
   private LeakCheck() {}
 
   /** Watches {@code resource}, which is held from now on. Null unless this process checks. */
-  public static Watch watch(Object resource) {
+  public static @Nullable Watch watch(Object resource) {
     if (!ON) {
       return null;
     }

@@ -3,6 +3,7 @@ package dev.millrace.base.leak;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Knows whether a resource is held, and since which place in the program; outlives the resource. A
@@ -11,8 +12,9 @@ import java.util.function.Supplier;
  * <p>Threading: whoever takes or releases the resource; the garbage collector's find comes after.
  */
 public final class Watch extends PhantomReference<Object> {
-  private volatile TakenHere place;
+  private volatile @Nullable TakenHere place;
   private volatile boolean held;
+  private volatile @Nullable Owner owner;
   private volatile Supplier<String> description = () -> "A resource";
 
   Watch(Object resource, ReferenceQueue<Object> dropped) {
@@ -22,6 +24,7 @@ public final class Watch extends PhantomReference<Object> {
   /** The resource is held from here on. */
   public void taken() {
     place = LeakCheck.place();
+    owner = Owner.current();
     held = true;
   }
 
@@ -36,8 +39,11 @@ public final class Watch extends PhantomReference<Object> {
   }
 
   /** What is wrong if the resource is unreachable now; null if nothing is. */
-  AssertionError leak() {
-    return held ? finding("was dropped without being released") : null;
+  @Nullable AssertionError leak() {
+    Owner by = owner;
+    return held && (by == null || !by.isGone())
+        ? finding("was dropped without being released")
+        : null;
   }
 
   /** An error about the resource that names the place where it was last taken. */

@@ -75,6 +75,11 @@ public final class ClusterFlags {
     return isSet(jobName) || (tfConfig() != null && tfConfig().task() != null);
   }
 
+  /** The jobs that {@code --cluster} describes, and their addresses. */
+  public Map<String, String> jobs() {
+    return jobs;
+  }
+
   /** Whether a cluster is described at all. */
   public boolean hasCluster() {
     return !jobs.isEmpty() || isSet(psHosts) || isSet(workerHosts) || tfConfig() != null;

@@ -54,11 +54,12 @@ public final class ClusterPlan implements JobPlan {
     }
   }
 
-  /** A cluster on this machine. */
-  public static ClusterPlan here(int servers, int workers, List<String> command) {
+  /** A cluster on this machine, with the variables {@code exported}. */
+  public static ClusterPlan here(
+      int servers, int workers, List<String> command, Map<String, String> exported) {
     List<HostSlots> here = List.of(new HostSlots(HostAddresses.LOCAL, servers + workers));
     return new ClusterPlan(
-        HostSlots.assign(here, servers + workers, "tasks"), servers, workers, 0, command, Map.of());
+        HostSlots.assign(here, servers + workers, "tasks"), servers, workers, 0, command, exported);
   }
 
   private static Map<String, String> role(

@@ -33,6 +33,17 @@ public record JobOutcome(JobTask task, int code, String words) {
     return code == SIGNALLED + 2 || code == SIGNALLED + 15;
   }
 
+  /** Whether {@code java} says by this line that it found no program to start. */
+  static boolean isOfJavaLauncher(String line) {
+    return line.startsWith("Error: Could not find or load main class")
+        || line.startsWith("Error: Unable to access jarfile");
+  }
+
+  /** Whether another start would end in the same way. */
+  boolean isWrongUse() {
+    return code == ErrorPrinter.WRONG_USE || isOfJavaLauncher(words);
+  }
+
   /** Whether a process with this exit code was ended by a signal it did not handle. */
   static boolean isKilled(int code) {
     return code > SIGNALLED && !isStop(code);
@@ -60,9 +71,7 @@ public record JobOutcome(JobTask task, int code, String words) {
       what = words.isEmpty() ? "The job was told to stop." : task.name() + ": " + words;
     }
     throw new MillraceException(
-        isStopped()
-            ? Code.CANCELLED
-            : code == ErrorPrinter.WRONG_USE ? Code.INVALID_ARGUMENT : Code.ABORTED,
+        isStopped() ? Code.CANCELLED : isWrongUse() ? Code.INVALID_ARGUMENT : Code.ABORTED,
         String.format(
             "%s Its log is %s.",
             what.endsWith(".") ? what : what + ".", logs.resolve(task.logName())));

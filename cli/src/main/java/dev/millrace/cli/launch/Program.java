@@ -13,6 +13,12 @@ import java.util.stream.Stream;
 
 /** The command a user gives for the tasks of a job. */
 public final class Program {
+  /**
+   * A cache of classes linked ahead of time is of our own class path; with another one, the JVM
+   * would also do without the cache of the JDK's classes.
+   */
+  private static final String CACHE = "-XX:AOTCache=";
+
   private Program() {}
 
   /**
@@ -20,15 +26,29 @@ public final class Program {
    * arguments.
    */
   static List<String> of(List<String> words) {
-    return words.getFirst().startsWith("-") ? java(words) : executable(words);
+    return words.getFirst().startsWith("-")
+        ? java(withoutCache(ownOptions()), words)
+        : executable(words);
   }
 
   /** The {@code java} of this process, with its options, and {@code words} as more arguments. */
   public static List<String> java(List<String> words) {
+    return java(ownOptions(), words);
+  }
+
+  private static List<String> ownOptions() {
+    return ManagementFactory.getRuntimeMXBean().getInputArguments();
+  }
+
+  static List<String> withoutCache(List<String> options) {
+    return options.stream().filter(o -> !o.startsWith(CACHE)).toList();
+  }
+
+  private static List<String> java(List<String> options, List<String> words) {
     boolean collector = words.stream().anyMatch(Program::choosesCollector);
     List<String> command = new ArrayList<>();
     command.add(ProcessEnvironment.java().toString());
-    ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+    options.stream()
         .filter(o -> !(collector && (choosesCollector(o) || o.startsWith("-Xmn"))))
         .forEach(command::add);
     command.addAll(words);

@@ -33,10 +33,10 @@ public final class RingPlan implements JobPlan {
     this.exported = exported;
   }
 
-  /** A ring of {@code ranks} on this machine. */
-  public static RingPlan here(int ranks, List<String> command) {
+  /** A ring of {@code ranks} on this machine, with the variables {@code exported}. */
+  public static RingPlan here(int ranks, List<String> command, Map<String, String> exported) {
     List<HostSlots> here = List.of(new HostSlots(HostAddresses.LOCAL, ranks));
-    return new RingPlan(HostSlots.assign(here, ranks, "ranks"), command, Map.of());
+    return new RingPlan(HostSlots.assign(here, ranks, "ranks"), command, exported);
   }
 
   @Override

@@ -145,6 +145,9 @@ public final class RunCommand implements Callable<Integer> {
       List<HostSlots.Slot> slots, int servers, int training, List<String> program) {
     Map<String, String> exported = new LinkedHashMap<>(hosts.exported());
     exported.put(CommandSettings.MODE.variable(), mode.toString());
+    if (Terminal.isThere() && !showAll) {
+      exported.putIfAbsent(CommandSettings.LIVE.variable(), "true");
+    }
     return switch (mode) {
       case LOCAL ->
           JobPlan.of(

@@ -211,7 +211,7 @@ public final class SupervisedJob implements AutoCloseable {
   }
 
   private JobOutcome startAgain(Member member, JobOutcome result) throws InterruptedException {
-    if (!policy.allows(result.code(), member.restarts)) {
+    if (result.isWrongUse() || !policy.allows(result.code(), member.restarts)) {
       return rootCause(result);
     }
     synchronized (this) {
@@ -228,7 +228,7 @@ public final class SupervisedJob implements AutoCloseable {
   private JobOutcome startTogether(JobOutcome first) throws IOException, InterruptedException {
     askAndAwait(STOP);
     JobOutcome result = rootCause(first);
-    if (!policy.allows(result.code(), generation)) {
+    if (result.isWrongUse() || !policy.allows(result.code(), generation)) {
       return result;
     }
     generation++;

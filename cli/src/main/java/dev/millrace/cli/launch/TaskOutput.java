@@ -174,6 +174,7 @@ final class TaskOutput implements AutoCloseable {
         .filter(l -> l.startsWith(ErrorPrinter.PREFIX))
         .map(l -> l.substring(ErrorPrinter.PREFIX.length()))
         .findFirst()
+        .or(() -> lines.stream().filter(JobOutcome::isOfJavaLauncher).findFirst())
         .orElse(lines.isEmpty() ? lastOutput : lines.getLast());
   }
 

@@ -25,7 +25,8 @@ final class Project {
           "maven.config", ".mvn/maven.config",
           "simplelogger.properties", "src/main/resources/simplelogger.properties",
           "Ctr.java", "src/main/java/com/example/Ctr.java",
-          "CtrTest.java", "src/test/java/com/example/CtrTest.java");
+          "CtrTest.java", "src/test/java/com/example/CtrTest.java",
+          "EmbeddingTest.java", "src/test/java/com/example/EmbeddingTest.java");
 
   private final String name;
   private final MillraceJars jars;

@@ -5,13 +5,12 @@ import dev.millrace.job.Job;
 import dev.millrace.job.Model;
 import dev.millrace.job.ModelBuilder;
 import dev.millrace.job.flags.ProgramFlags;
-import dev.millrace.ops.array.Concat;
 import dev.millrace.ops.array.Reshape;
 import dev.millrace.ops.nn.Activations;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.train.data.Dataset;
-import dev.millrace.train.data.csv.CsvColumn;
+import dev.millrace.train.data.column.Column;
 import dev.millrace.train.data.csv.CsvFiles;
 import dev.millrace.train.data.csv.CsvSchema;
 import dev.millrace.train.layers.Losses;
@@ -24,13 +23,13 @@ import java.util.List;
 public final class Ctr {
   private static final CsvSchema COLUMNS =
       CsvSchema.of(
-              CsvColumn.of("click", DType.INT64),
-              CsvColumn.of("hour", DType.FLOAT),
-              CsvColumn.of("price", DType.FLOAT),
-              CsvColumn.of("age", DType.FLOAT),
-              CsvColumn.of("site", DType.INT64),
-              CsvColumn.of("ad", DType.INT64),
-              CsvColumn.of("device", DType.INT64))
+              Column.of("click", DType.INT64),
+              Column.of("hour", DType.FLOAT),
+              Column.of("price", DType.FLOAT),
+              Column.of("age", DType.FLOAT),
+              Column.of("site", DType.INT64),
+              Column.of("ad", DType.INT64),
+              Column.of("device", DType.INT64))
           .withHeader();
 
   public static void main(String[] args) {
@@ -55,16 +54,13 @@ public final class Ctr {
   /** Numbers and embeddings side by side, one hidden layer, two classes. */
   private static Model build(ModelBuilder m) {
     Output features =
-        Concat.of(
-            m.scope(),
-            List.of(
-                number(m, 1),
-                number(m, 2),
-                number(m, 3),
-                m.embedding("site", m.input(4), 100, 8),
-                m.embedding("ad", m.input(5), 500, 8),
-                m.embedding("device", m.input(6), 5, 2)),
-            1);
+        m.concat(
+            number(m, 1),
+            number(m, 2),
+            number(m, 3),
+            m.embedding("site", m.input(4), 100, 8),
+            m.embedding("ad", m.input(5), 500, 8),
+            m.embedding("device", m.input(6), 5, 2));
     Output hidden = m.dense("hidden", features, 32, Activations::relu);
     Output logits = m.dense("click", hidden, 2);
     Output click = m.input(0);

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.millrace.base.Gauges;
+import dev.millrace.base.context.Context;
 import dev.millrace.cli.Ran;
 import dev.millrace.cli.RunningCluster;
 import dev.millrace.cluster.ClusterSession;
@@ -53,7 +53,7 @@ class StatusCommandTest {
   // README claim: see-status
   @Test
   void millraceTasksTellTheirMemoryStepsAndStaleness() throws InterruptedException {
-    Gauges.show("staleness", () -> 1.25);
+    Context.current().gauges().show("staleness", () -> 1.25);
     try (RunningCluster cluster = new RunningCluster().start("ps").start("worker")) {
       Graph graph = StandardOps.newGraph();
       Output one = Const.of(Scope.of(graph), 1f);

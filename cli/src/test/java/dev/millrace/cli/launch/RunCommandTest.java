@@ -163,6 +163,15 @@ class RunCommandTest {
   }
 
   @Test
+  void aClassThatIsNotFoundIsNotTriedAgain() {
+    Ran said = run("--mode", "local", "--", "-cp", folder.toString(), "com.acme.Missing");
+    assertEquals(2, said.code(), said.toString());
+    assertTrue(
+        said.err().contains("Could not find or load main class com.acme.Missing"), said.err());
+    assertEquals(1, said.err().lines().count(), said.err());
+  }
+
+  @Test
   void aTaskThatIsToldToStopStopsTheJob() throws Exception {
     String script =
         "echo $$ > DIR/$JOB_NAME$TASK_INDEX; [ $JOB_NAME$TASK_INDEX = worker1 ] && kill $$; exec"

@@ -68,7 +68,7 @@ class NewCommandTest {
     Path project = folder.resolve("ctr");
     Ran.millrace("new", project.toString()).succeeded();
     long lines = 0;
-    try (Stream<Path> all = Files.walk(project.resolve("src"))) {
+    try (Stream<Path> all = Files.walk(project.resolve("src/main"))) {
       for (Path file : all.filter(f -> f.toString().endsWith(".java")).toList()) {
         lines += Files.readAllLines(file).size();
       }

@@ -3,7 +3,7 @@ package dev.millrace.cluster.collective;
 import com.google.protobuf.Any;
 import com.google.protobuf.UnsafeByteOperations;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.proto.RecvBufRespExtra;
 import dev.millrace.proto.RecvBufResponse;
 import java.lang.foreign.MemorySegment;
@@ -118,7 +118,7 @@ public final class Buffers {
         .setNumBytes(bytes.byteSize())
         .setTransportOptions(
             Any.newBuilder().setTypeUrl(EXTRA).setValue(extra.toByteString()).build())
-        .setSendStartMicros(Timers.system().wallTime().toEpochMilli() * 1000)
+        .setSendStartMicros(Context.current().timers().wallTime().toEpochMilli() * 1000)
         .build();
   }
 

@@ -1,14 +1,11 @@
 package dev.millrace.cluster.collective;
 
 import dev.millrace.base.config.ClusterSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import java.lang.foreign.MemorySegment;
 
 /** A tensor cut into a number of pieces of one length, of which the last may be short or empty. */
 record Chunks(MemorySegment whole, long chunkBytes) {
-  /** What TensorFlow 2 aligns to; another build of it may have been told otherwise. */
-  private static final int ALIGNMENT = Config.ofProcess().get(ClusterSettings.COLLECTIVE_ALIGNMENT);
-
   /** Equal pieces: the length is a multiple of {@code count} elements. */
   static Chunks equal(MemorySegment whole, int count) {
     return new Chunks(whole, whole.byteSize() / count);
@@ -21,7 +18,9 @@ record Chunks(MemorySegment whole, long chunkBytes) {
   static Chunks aligned(MemorySegment whole, int elementBytes, int count) {
     long elements = whole.byteSize() / elementBytes;
     long bytes = (elements + count - 1) / count * elementBytes;
-    return new Chunks(whole, bytes + ALIGNMENT - bytes % ALIGNMENT);
+    // What TensorFlow 2 aligns to; another build of it may align otherwise.
+    int alignment = Context.current().config().get(ClusterSettings.COLLECTIVE_ALIGNMENT);
+    return new Chunks(whole, bytes + alignment - bytes % alignment);
   }
 
   /** Where piece {@code i} begins. */

@@ -4,7 +4,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
@@ -18,7 +18,9 @@ final class CollectiveDeadline {
   private static final Logger LOG = LoggerFactory.getLogger(CollectiveDeadline.class);
 
   /** For operations that say nothing themselves. */
-  static final Duration DEFAULT = Config.ofProcess().get(ClusterSettings.COLLECTIVE_TIMEOUT);
+  static Duration usual() {
+    return Context.current().config().get(ClusterSettings.COLLECTIVE_TIMEOUT);
+  }
 
   private static final Duration REPORT = Duration.ofSeconds(30);
 
@@ -34,7 +36,7 @@ final class CollectiveDeadline {
     this.timers = timers;
     this.startNanos = timers.now();
     this.who = who;
-    this.limit = limit.isZero() ? DEFAULT : limit;
+    this.limit = limit.isZero() ? usual() : limit;
   }
 
   /** What a call may take: a little more than is left, so that the message is the one from here. */

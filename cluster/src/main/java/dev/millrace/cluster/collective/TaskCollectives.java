@@ -59,7 +59,7 @@ public final class TaskCollectives {
       Function<String, DeviceAttributes> attributes,
       Platform platform) {
     this.platform = platform;
-    this.table = new GroupTable(CollectiveDeadline.DEFAULT, platform.timers());
+    this.table = new GroupTable(CollectiveDeadline.usual(), platform.timers());
     this.leader = leader;
     this.peers = peers;
     this.attributes = attributes;

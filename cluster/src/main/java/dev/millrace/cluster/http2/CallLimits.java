@@ -2,9 +2,13 @@ package dev.millrace.cluster.http2;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.spec.ServerLimits;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcHttp2ConnectionHandler;
+import io.grpc.netty.shaded.io.grpc.netty.InternalProtocolNegotiator;
+import io.grpc.netty.shaded.io.grpc.netty.InternalProtocolNegotiators;
 import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
+import io.grpc.netty.shaded.io.netty.channel.ChannelHandler;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionAdapter;
@@ -24,6 +28,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -38,7 +43,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class CallLimits extends Http2FrameListenerDecorator {
   private static final Logger LOG = LoggerFactory.getLogger(CallLimits.class);
-  private static final Timers TIMERS = Timers.system();
 
   /** The average rate below which a request that has used up its time limit is refused. */
   private static final int BYTES_PER_SECOND = 1 << 10;
@@ -64,6 +68,9 @@ public final class CallLimits extends Http2FrameListenerDecorator {
     /** Whether the connection to an address holds sessions. */
     private final Predicate<SocketAddress> holds;
 
+    /** The context of the server; the threads of gRPC run in none. */
+    final Context context = Context.current();
+
     private final AtomicLong pendingBytes = new AtomicLong();
 
     public Shared(ServerLimits limits, Predicate<SocketAddress> holds) {
@@ -75,12 +82,13 @@ public final class CallLimits extends Http2FrameListenerDecorator {
   /** A call of which at least the headers have arrived. */
   private static final class PendingRequest {
     final String path;
-    final long beganNanos = TIMERS.now();
+    final long beganNanos;
     long bytes;
     final boolean large;
     boolean whole;
 
-    PendingRequest(String path) {
+    PendingRequest(String path, long nowNanos) {
+      this.beganNanos = nowNanos;
       this.path = path;
       this.large = LARGE.contains(path);
     }
@@ -89,10 +97,11 @@ public final class CallLimits extends Http2FrameListenerDecorator {
   private final GrpcHttp2ConnectionHandler handler;
   private final Shared shared;
   private final ServerLimits limits;
+  private final Timers timers;
   private final Map<Integer, PendingRequest> requests = new HashMap<>();
 
   /** Since when there has been no call. */
-  private long idleNanos = TIMERS.now();
+  private long idleNanos;
 
   /** Whether a complete request has ever arrived. */
   private boolean used;
@@ -102,6 +111,8 @@ public final class CallLimits extends Http2FrameListenerDecorator {
     this.handler = handler;
     this.shared = shared;
     this.limits = shared.limits;
+    this.timers = shared.context.timers();
+    this.idleNanos = timers.now();
     handler
         .connection()
         .addListener(
@@ -111,6 +122,41 @@ public final class CallLimits extends Http2FrameListenerDecorator {
                 ended(stream.id());
               }
             });
+  }
+
+  /** Connections without encryption, within limits. */
+  public static InternalProtocolNegotiator.ProtocolNegotiator plaintext(Shared shared) {
+    return plaintext(shared, (handler, others) -> others);
+  }
+
+  /**
+   * Connections without encryption, within limits.
+   *
+   * @param inner what comes between the limits and gRPC's own listener
+   */
+  static InternalProtocolNegotiator.ProtocolNegotiator plaintext(
+      Shared shared,
+      BiFunction<GrpcHttp2ConnectionHandler, Http2FrameListener, Http2FrameListener> inner) {
+    InternalProtocolNegotiator.ProtocolNegotiator plain =
+        InternalProtocolNegotiators.serverPlaintext();
+    return new InternalProtocolNegotiator.ProtocolNegotiator() {
+      @Override
+      public AsciiString scheme() {
+        return plain.scheme();
+      }
+
+      @Override
+      public ChannelHandler newHandler(GrpcHttp2ConnectionHandler handler) {
+        Http2FrameListener calls = inner.apply(handler, handler.decoder().frameListener());
+        handler.decoder().frameListener(new CallLimits(handler, calls, shared));
+        return plain.newHandler(handler);
+      }
+
+      @Override
+      public void close() {
+        plain.close();
+      }
+    };
   }
 
   @Override
@@ -132,7 +178,7 @@ public final class CallLimits extends Http2FrameListenerDecorator {
     if (!ctx.channel().isActive()) {
       return;
     }
-    long now = TIMERS.now();
+    long now = timers.now();
     for (Map.Entry<Integer, PendingRequest> e : List.copyOf(requests.entrySet())) {
       PendingRequest r = e.getValue();
       long nanos = now - r.beganNanos;
@@ -191,7 +237,8 @@ public final class CallLimits extends Http2FrameListenerDecorator {
 
   private void begins(int stream, Http2Headers headers, boolean end) {
     PendingRequest r =
-        requests.computeIfAbsent(stream, s -> new PendingRequest(String.valueOf(headers.path())));
+        requests.computeIfAbsent(
+            stream, s -> new PendingRequest(String.valueOf(headers.path()), timers.now()));
     r.whole |= end;
   }
 
@@ -256,7 +303,7 @@ public final class CallLimits extends Http2FrameListenerDecorator {
     PendingRequest r = requests.remove(stream);
     if (r != null) {
       shared.pendingBytes.addAndGet(-r.bytes);
-      idleNanos = TIMERS.now();
+      idleNanos = timers.now();
     }
   }
 

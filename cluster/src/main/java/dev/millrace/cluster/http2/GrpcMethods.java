@@ -3,7 +3,6 @@ package dev.millrace.cluster.http2;
 import com.google.protobuf.Message;
 import dev.millrace.proto.*;
 import io.grpc.MethodDescriptor;
-import io.grpc.protobuf.ProtoUtils;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -192,8 +191,8 @@ public final class GrpcMethods {
     return MethodDescriptor.<Q, R>newBuilder()
         .setType(MethodDescriptor.MethodType.UNARY)
         .setFullMethodName(MethodDescriptor.generateFullMethodName(service, name))
-        .setRequestMarshaller(ProtoUtils.marshaller(request))
-        .setResponseMarshaller(ProtoUtils.marshaller(response))
+        .setRequestMarshaller(new MessageMarshaller<>(request))
+        .setResponseMarshaller(new MessageMarshaller<>(response))
         .build();
   }
 }

@@ -2,7 +2,7 @@ package dev.millrace.cluster.http2;
 
 import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -16,9 +16,9 @@ import org.slf4j.LoggerFactory;
  */
 final class StalledReader {
   private static final Logger LOG = LoggerFactory.getLogger(StalledReader.class);
-  private static final Timers TIMERS = Timers.system();
 
-  private final long patienceNanos = Config.ofProcess().get(ClusterSettings.STALL).toNanos();
+  private final Timers timers;
+  private final long patienceNanos;
 
   /** Pieces that have not left. */
   private int waiting;
@@ -26,10 +26,16 @@ final class StalledReader {
   private long movedNanos;
   private boolean watched;
 
+  /** With the clock and the limit of the server's context. */
+  StalledReader(Context context) {
+    timers = context.timers();
+    patienceNanos = context.config().get(ClusterSettings.STALL).toNanos();
+  }
+
   /** A piece of a tensor is to leave. */
   void begins(ChannelHandlerContext ctx) {
     if (waiting++ == 0) {
-      movedNanos = TIMERS.now();
+      movedNanos = timers.now();
     }
     if (!watched) {
       look(ctx);
@@ -39,12 +45,12 @@ final class StalledReader {
   /** A piece has left, or never will. */
   void ended() {
     waiting--;
-    movedNanos = TIMERS.now();
+    movedNanos = timers.now();
   }
 
   private void look(ChannelHandlerContext ctx) {
     watched = waiting > 0 && ctx.channel().isActive();
-    long left = patienceNanos - (TIMERS.now() - movedNanos);
+    long left = patienceNanos - (timers.now() - movedNanos);
     if (watched && left > 0) {
       ctx.executor().schedule(() -> look(ctx), left, TimeUnit.NANOSECONDS);
     } else if (watched) {

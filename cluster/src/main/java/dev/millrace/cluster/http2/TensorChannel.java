@@ -2,6 +2,7 @@ package dev.millrace.cluster.http2;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.context.Context;
 import dev.millrace.proto.RecvTensorRequest;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -57,7 +58,7 @@ public final class TensorChannel {
   public TensorChannel(String peer, String address) {
     this.peer = peer;
     this.address = address;
-    Thread.ofPlatform().daemon().name("tensors from " + peer).start(this::read);
+    Context.current().platform().newThread("tensors from " + peer, this::read).start();
   }
 
   public synchronized boolean isClosed() {

@@ -11,10 +11,8 @@ import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import io.grpc.netty.shaded.io.grpc.netty.GrpcHttp2ConnectionHandler;
 import io.grpc.netty.shaded.io.grpc.netty.InternalProtocolNegotiator;
-import io.grpc.netty.shaded.io.grpc.netty.InternalProtocolNegotiators;
 import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.buffer.Unpooled;
-import io.grpc.netty.shaded.io.netty.channel.ChannelHandler;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.channel.ChannelPromise;
 import io.grpc.netty.shaded.io.netty.channel.unix.UnixChannel;
@@ -69,11 +67,15 @@ public final class TensorStreams extends Http2FrameListenerDecorator {
   /** Cancellations of the requests being served, by stream. */
   private final Map<Integer, Cancellation> served = new HashMap<>();
 
-  private final StalledReader stalls = new StalledReader();
+  private final StalledReader stalls;
 
   private TensorStreams(
-      GrpcHttp2ConnectionHandler handler, Http2FrameListener others, Source source) {
+      GrpcHttp2ConnectionHandler handler,
+      Http2FrameListener others,
+      Source source,
+      CallLimits.Shared limits) {
     super(others);
+    stalls = new StalledReader(limits.context);
     this.handler = handler;
     this.encoder = handler.encoder();
     this.source = source;
@@ -91,27 +93,8 @@ public final class TensorStreams extends Http2FrameListenerDecorator {
   /** Connections without encryption, within limits, on which {@code source} answers RecvTensor. */
   public static InternalProtocolNegotiator.ProtocolNegotiator plaintext(
       Source source, CallLimits.Shared limits) {
-    InternalProtocolNegotiator.ProtocolNegotiator plain =
-        InternalProtocolNegotiators.serverPlaintext();
-    return new InternalProtocolNegotiator.ProtocolNegotiator() {
-      @Override
-      public AsciiString scheme() {
-        return plain.scheme();
-      }
-
-      @Override
-      public ChannelHandler newHandler(GrpcHttp2ConnectionHandler handler) {
-        Http2FrameListener others = handler.decoder().frameListener();
-        Http2FrameListener calls = new TensorStreams(handler, others, source);
-        handler.decoder().frameListener(new CallLimits(handler, calls, limits));
-        return plain.newHandler(handler);
-      }
-
-      @Override
-      public void close() {
-        plain.close();
-      }
-    };
+    return CallLimits.plaintext(
+        limits, (handler, others) -> new TensorStreams(handler, others, source, limits));
   }
 
   @Override

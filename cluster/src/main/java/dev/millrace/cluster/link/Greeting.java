@@ -30,7 +30,7 @@ public record Greeting(
     long ticketHigh,
     long ticketLow) {
   /** Changes whenever the frames do. */
-  public static final int VERSION = 3;
+  public static final int VERSION = 4;
 
   /** The form on the wire. */
   public byte[] encode() {

@@ -9,6 +9,7 @@ import dev.millrace.cluster.peer.PushChannel;
 import dev.millrace.cluster.peer.RunGraph;
 import dev.millrace.cluster.peer.StepParameters;
 import dev.millrace.cluster.peer.StepReport;
+import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.tensor.DType;
@@ -21,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -42,14 +44,14 @@ import java.util.function.Supplier;
  * cannot block each other; and when a frame asks it to run something, it first lets another thread
  * go on reading.
  *
- * <p>A call runs under a lease. A side that has heard nothing for {@link Links#SILENCE} gives the
- * link up: its calls fail, and their callers may retry them. The other side may have been stopped
- * and not know this, so it must not run those calls later. Every heartbeat carries the time it was
- * sent and echoes the time of the latest heartbeat from the other side. The echo of one of our
- * heartbeats renews the lease until {@code SILENCE} after that heartbeat was sent: until then the
- * other side has not given us up. A call changes state only while the lease holds. Once it has
- * expired, the call asks for a heartbeat and waits ({@link #checkLease}); a side that has given up
- * sends none.
+ * <p>A call runs under a lease. A side that has heard nothing for the limit of silence ({@code
+ * -Dmillrace.link.silence.millis}) gives the link up: its calls fail, and their callers may retry
+ * them. The other side may have been stopped and not know this, so it must not run those calls
+ * later. Every heartbeat carries the time it was sent and echoes the time of the latest heartbeat
+ * from the other side. The echo of one of our heartbeats renews the lease until {@code SILENCE}
+ * after that heartbeat was sent: until then the other side has not given us up. A call changes
+ * state only while the lease holds. Once it has expired, the call asks for a heartbeat and waits
+ * ({@link #checkLease}); a side that has given up sends none.
  *
  * <p>Threading: any thread.
  */
@@ -63,6 +65,8 @@ public final class Link implements PushChannel {
   private static final int CLEANUP = 7;
   private static final int BYE = 8;
   private static final int HEARTBEAT_REQUEST = 9;
+  private static final int CALL = 10;
+  private static final int ANSWER = 11;
 
   /** Flags of calls. */
   private static final int OWN_SESSION = 1;
@@ -92,8 +96,8 @@ public final class Link implements PushChannel {
   private final AtomicLong callIds = new AtomicLong();
   private final Map<Long, Call> calls = new ConcurrentHashMap<>();
 
-  /** Calls made otherwise than over this link, but to the same process. */
-  private final Set<CompletableFuture<?>> guarded = ConcurrentHashMap.newKeySet();
+  /** Calls of ours by method that have not been answered. */
+  private final Map<Long, CompletableFuture<byte[]>> asked = new ConcurrentHashMap<>();
 
   private final Map<Long, Cancellation> serving = new ConcurrentHashMap<>();
 
@@ -102,6 +106,8 @@ public final class Link implements PushChannel {
 
   /** Keys that have come before. Touched by the reader only. */
   private final Map<String, Rendezvous.Key> keys = new LinkedHashMap<>();
+
+  private final long silenceLimitNanos;
 
   /** When the latest heartbeat received was sent, by the other side's clock; 0 if none. */
   private volatile long peerSentNanos;
@@ -124,7 +130,9 @@ public final class Link implements PushChannel {
       SharedFiles shared,
       LinkService service,
       Executor threads,
-      Platform platform) {
+      Platform platform,
+      Duration silence) {
+    this.silenceLimitNanos = silence.toNanos();
     this.timers = platform.timers();
     this.lastBeatNanos = timers.now();
     this.peer = peer;
@@ -135,7 +143,7 @@ public final class Link implements PushChannel {
     this.threads = threads;
     this.outbox = new SendQueue(out, this::execute, this::loseWriting, platform);
     // The handshake has reached the other side, or no call would come from it.
-    this.leaseEndNanos = in.openedNanos() + Links.SILENCE.toNanos();
+    this.leaseEndNanos = in.openedNanos() + silenceLimitNanos;
     if (shared != null) {
       in.share(shared);
       out.share(shared);
@@ -264,14 +272,50 @@ public final class Link implements PushChannel {
         });
   }
 
-  /** The same future, which also fails when this link is lost before it is done. */
-  public <T> CompletableFuture<T> guard(CompletableFuture<T> future) {
-    guarded.add(future);
-    future.whenComplete((r, e) -> guarded.remove(future));
+  /**
+   * Calls a method of the other side by its name. Fails with DEADLINE_EXCEEDED after {@code
+   * timeout}; null for no limit.
+   */
+  public CompletableFuture<byte[]> call(
+      String method, byte[] request, Duration timeout, Cancellation cancellation) {
+    long id = callIds.incrementAndGet();
+    CompletableFuture<byte[]> answer = new CompletableFuture<>();
+    asked.put(id, answer);
+    outbox.sendNow(
+        o -> {
+          o.putByte(CALL);
+          o.putLong(id);
+          o.putString(method);
+          o.putBytes(request);
+        });
     if (loss != null) {
       failCalls();
     }
-    return future;
+    if (timeout != null && !answer.isDone()) {
+      Timers.Timer deadline = timers.later(timeout.toNanos(), () -> overdue(id, method, timeout));
+      answer.whenComplete((r, e) -> deadline.cancel());
+    }
+    if (!answer.isDone()) {
+      Cancellation.Registration onCancel = cancellation.onCancel(() -> cancelCall(id));
+      answer.whenComplete((r, e) -> onCancel.close());
+    }
+    return answer;
+  }
+
+  private void overdue(long id, String method, Duration timeout) {
+    CompletableFuture<byte[]> answer = asked.remove(id);
+    if (answer != null) {
+      cancelCall(id);
+      answer.completeExceptionally(
+          new MillraceException(
+              Code.DEADLINE_EXCEEDED,
+              String.format(
+                  Locale.ROOT,
+                  "%s on %s had no answer within %.1f s.",
+                  method,
+                  peer,
+                  timeout.toMillis() / 1e3)));
+    }
   }
 
   /** Lets the other side forget a step it ran, if it has not done so by itself. */
@@ -389,6 +433,10 @@ public final class Link implements PushChannel {
       case STEP -> {
         return readStep();
       }
+      case CALL -> {
+        return readCall();
+      }
+      case ANSWER -> readAnswer();
       case CANCEL -> {
         Cancellation c = serving.get(in.getLong());
         if (c != null) {
@@ -486,6 +534,101 @@ public final class Link implements PushChannel {
             id, report, feeds, () -> service.step(this, call, cancellation), () -> false, () -> {});
   }
 
+  private Runnable readCall() throws IOException {
+    long id = in.getLong();
+    String method = in.getString();
+    int most = service.messageBytes();
+    byte[] request = in.getBytes(most);
+    Cancellation cancellation = new Cancellation(this::checkLease);
+    serving.put(id, cancellation);
+    return () -> {
+      CompletableFuture<byte[]> answer;
+      try {
+        if (request == null) {
+          throw tooLong(method, most);
+        }
+        cancellation.checkLease();
+        answer = service.call(this, method, request, cancellation);
+      } catch (Throwable t) {
+        answer = CompletableFuture.failedFuture(t);
+      }
+      boolean atOnce = answer.isDone();
+      answer.whenComplete(
+          (response, e) -> {
+            serving.remove(id);
+            Answer frame = new Answer(id, e == null ? null : MillraceException.of(e), response);
+            if (atOnce) {
+              outbox.sendNow(frame);
+            } else {
+              outbox.sendLater(frame);
+            }
+          });
+    };
+  }
+
+  private static MillraceException tooLong(String method, int most) {
+    return new MillraceException(
+        Code.RESOURCE_EXHAUSTED,
+        "The request to "
+            + method
+            + " is longer than "
+            + most
+            + " bytes."
+            + ServerLimits.raisedBy("message.bytes"));
+  }
+
+  /** The answer to a call by method. */
+  private record Answer(long id, MillraceException failure, byte[] response)
+      implements SendQueue.Frame {
+    @Override
+    public void write(LinkOutput o) throws IOException {
+      o.putByte(ANSWER);
+      o.putLong(id);
+      putFailure(o, failure);
+      if (failure == null) {
+        o.putBytes(response);
+      }
+    }
+  }
+
+  private static void putFailure(LinkOutput o, MillraceException failure) throws IOException {
+    o.putByte(failure == null ? 0 : failure.code().number());
+    if (failure != null) {
+      o.putByte(failure.isDerived() ? 1 : 0);
+      o.putString(String.valueOf(failure.getMessage()));
+    }
+  }
+
+  /** The other side's failure, or null if it had none. */
+  private MillraceException getFailure() throws IOException {
+    int code = in.getByte();
+    if (code == 0) {
+      return null;
+    }
+    boolean derived = in.getByte() != 0;
+    MillraceException failure = new MillraceException(Code.of(code), in.getString());
+    return derived ? failure.asDerived() : failure;
+  }
+
+  private void readAnswer() throws IOException {
+    long id = in.getLong();
+    MillraceException failure = getFailure();
+    byte[] response = failure == null ? in.getBytes() : null;
+    CompletableFuture<byte[]> answer = asked.remove(id);
+    if (answer == null) {
+      return;
+    }
+    // What follows an answer may wait for the next frame.
+    execute(
+        () -> {
+          if (failure != null) {
+            answer.completeExceptionally(failure);
+          } else {
+            answer.complete(response);
+          }
+        });
+  }
+
   private List<String> strings() throws IOException {
     List<String> strings = new ArrayList<>();
     int count = in.getCount();
@@ -535,10 +678,8 @@ public final class Link implements PushChannel {
       o.putByte(DONE);
       o.putLong(id);
       o.putByte(left ? 1 : 0);
-      o.putByte(failure == null ? 0 : failure.code().number());
+      putFailure(o, failure);
       if (failure != null) {
-        o.putByte(failure.isDerived() ? 1 : 0);
-        o.putString(String.valueOf(failure.getMessage()));
         putStrings(o, report.awaitedNodes());
         putStrings(o, report.awaitedTensors());
       }
@@ -562,13 +703,7 @@ public final class Link implements PushChannel {
   private void readDone() throws IOException {
     long id = in.getLong();
     boolean left = in.getByte() != 0;
-    int code = in.getByte();
-    MillraceException failure = null;
-    if (code != 0) {
-      boolean derived = in.getByte() != 0;
-      failure = new MillraceException(Code.of(code), in.getString());
-      failure = derived ? failure.asDerived() : failure;
-    }
+    MillraceException failure = getFailure();
     Call call = calls.get(id);
     StepReport report = call == null ? new StepReport(true) : call.report;
     if (failure != null) {
@@ -634,7 +769,7 @@ public final class Link implements PushChannel {
   private void readBeat() throws IOException {
     peerSentNanos = in.getLong();
     long echo = in.getLong();
-    long until = echo + Links.SILENCE.toNanos();
+    long until = echo + silenceLimitNanos;
     if (echo != 0 && until - leaseEndNanos > 0) {
       leaseLock.lock();
       try {
@@ -750,7 +885,12 @@ public final class Link implements PushChannel {
         c.answer.completeExceptionally(loss);
       }
     }
-    guarded.forEach(f -> f.completeExceptionally(loss));
+    for (Long id : List.copyOf(asked.keySet())) {
+      CompletableFuture<byte[]> answer = asked.remove(id);
+      if (answer != null) {
+        answer.completeExceptionally(loss);
+      }
+    }
   }
 
   /**

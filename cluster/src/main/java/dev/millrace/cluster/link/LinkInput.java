@@ -109,7 +109,20 @@ final class LinkInput {
   }
 
   byte[] getBytes() throws IOException {
+    return getBytes(Integer.MAX_VALUE);
+  }
+
+  /** The same, or null if there are more than {@code most}, which are skipped then. */
+  byte[] getBytes(int most) throws IOException {
     int count = getCount();
+    if (count > most) {
+      for (int left = count; left > 0; ) {
+        int n = Math.min(left, need(1).remaining());
+        buffer.position(buffer.position() + n);
+        left -= n;
+      }
+      return null;
+    }
     // Grows as bytes arrive: the count that a peer announces must not allocate memory.
     byte[] bytes = new byte[Math.min(count, BUFFER_BYTES)];
     for (int at = 0; at < count; ) {

@@ -31,12 +31,16 @@ final class LinkOutput {
   private static final long SLICE_BYTES = 1 << 20;
 
   private final SocketChannel channel;
-  private final ByteBuffer buffer =
-      ByteBuffer.allocateDirect(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+  private final ByteBuffer buffer;
   private SharedFiles shared;
 
   LinkOutput(SocketChannel channel) {
+    this(channel, BUFFER_BYTES);
+  }
+
+  LinkOutput(SocketChannel channel, int bufferBytes) {
     this.channel = channel;
+    buffer = ByteBuffer.allocateDirect(bufferBytes).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /** From now on large tensors go through shared memory. */
@@ -83,7 +87,7 @@ final class LinkOutput {
     } else if (!t.dtype().isPlain()) {
       putByte(MESSAGE);
       putBytes(TensorCodec.encode(t).toByteArray());
-    } else if (shared != null && t.byteSize() >= SharedFiles.MIN_BYTES) {
+    } else if (shared != null && shared.isLarge(t.byteSize())) {
       putShared(t);
     } else {
       putInline(t);

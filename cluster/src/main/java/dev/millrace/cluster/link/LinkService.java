@@ -6,10 +6,11 @@ import dev.millrace.cluster.peer.RunGraph;
 import dev.millrace.graph.Rendezvous;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * What a process does for those who are linked to it. Calls come on the link's threads; only {@link
- * #run} and {@link #step} may wait.
+ * #run}, {@link #step} and {@link #call} may wait.
  */
 public interface LinkService {
   /** Runs a part of a step; the results are the caller's. */
@@ -26,6 +27,16 @@ public interface LinkService {
 
   /** Runs a step of a client's session; the results are the caller's. */
   List<Tensor> step(Link link, ClientStep call, Cancellation cancellation);
+
+  /** Answers a call by method, now or later. */
+  CompletableFuture<byte[]> call(
+      Link link, String method, byte[] request, Cancellation cancellation);
+
+  /** How long the request of a call by method may be. */
+  int messageBytes();
+
+  /** Answers the greeting of a process that is about to link; throws if it may not. */
+  byte[] greeted(byte[] greeting);
 
   /** A link is there. */
   void linked(Link link);

@@ -6,11 +6,11 @@ import dev.millrace.base.Platform;
 import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
@@ -19,8 +19,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
@@ -45,12 +45,6 @@ import org.slf4j.LoggerFactory;
 public final class Links implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Links.class);
 
-  /**
-   * After this long without a heartbeat a process counts as lost. Must be the same in all
-   * processes: the lease of a call relies on peers not giving up earlier.
-   */
-  public static final Duration SILENCE = Config.ofProcess().get(ClusterSettings.LINK_SILENCE);
-
   private static final long TICK_NANOS = 250_000_000L;
   private static final long BEAT_NANOS = 700_000_000L;
   private static final long HANDSHAKE_NANOS = 10_000_000_000L;
@@ -70,13 +64,23 @@ public final class Links implements AutoCloseable {
   /** Tells a link from whatever else may connect. */
   private static final long MAGIC = 0x6b6e694c6c6c694dL;
 
-  private static final SecureRandom RANDOM = new SecureRandom();
+  /** Instead of {@link #MAGIC}: a greeting follows, and the connection ends with the answer. */
+  private static final long GREETING_MAGIC = 0x7465657247726c4dL;
+
+  private static final int MAX_GREETING_BYTES = 16 << 20;
 
   /** Somebody who was told how to connect and has not done so yet. */
   private record Invited(TaskIdentity who, String folder, long sinceNanos) {}
 
   private record Ticket(long high, long low) {}
 
+  /**
+   * After this long without a heartbeat a process counts as lost. Must be the same in all
+   * processes: the lease of a call relies on peers not giving up earlier.
+   */
+  private final Duration silence;
+
+  private final Config settings;
   private final LinkService service;
   private final Executor threads;
   private final LinkFolder folder;
@@ -106,10 +110,16 @@ public final class Links implements AutoCloseable {
   /**
    * Opens the process to links.
    *
-   * @param address where to accept links from other hosts; null to accept none
+   * @param address where to accept links from other hosts, port 0 for any; null to accept none
    */
   public Links(
-      String name, InetAddress address, LinkService service, Executor threads, Platform platform) {
+      String name,
+      InetSocketAddress address,
+      LinkService service,
+      Executor threads,
+      Platform platform) {
+    this.settings = Context.current().config();
+    this.silence = settings.get(ClusterSettings.LINK_SILENCE);
     this.platform = platform;
     this.timers = platform.timers();
     this.lastTickNanos = timers.now();
@@ -120,7 +130,7 @@ public final class Links implements AutoCloseable {
     ServerSocketChannel l = null;
     ServerSocketChannel t = null;
     try {
-      if (Config.ofProcess().get(ClusterSettings.LINK_WITHIN_HOST)) {
+      if (platform.sharesMemory() && settings.get(ClusterSettings.LINK_WITHIN_HOST)) {
         f = LinkFolder.create();
         l = platform.sockets().openServerSocketChannel(StandardProtocolFamily.UNIX);
         l.bind(UnixDomainSocketAddress.of(f.socket()));
@@ -133,9 +143,24 @@ public final class Links implements AutoCloseable {
     try {
       if (address != null) {
         t = platform.sockets().openServerSocketChannel();
-        t.bind(new InetSocketAddress(address, 0));
+        t.bind(address);
       }
     } catch (IOException e) {
+      closeQuietly(t);
+      t = null;
+      if (address.getPort() != 0) {
+        throw new MillraceException(
+            Code.UNAVAILABLE,
+            name
+                + " cannot listen on "
+                + address.getHostString()
+                + ":"
+                + address.getPort()
+                + ": "
+                + e.getMessage()
+                + ". Stop the other process or change the address in the cluster spec.",
+            e);
+      }
       LOG.debug("No links from other hosts: {}", e.toString());
     }
     folder = f;
@@ -188,12 +213,17 @@ public final class Links implements AutoCloseable {
 
   /** The port for links from other hosts; 0 if there is none. */
   public int port() {
-    return tcp == null ? 0 : tcp.socket().getLocalPort();
+    try {
+      return tcp == null ? 0 : ((InetSocketAddress) tcp.getLocalAddress()).getPort();
+    } catch (IOException e) {
+      // The listener is closed.
+      return 0;
+    }
   }
 
   /** Admits {@code who}; the two numbers are what it must show when it connects. */
   public long[] invite(TaskIdentity who, String folderOfGuest) {
-    Ticket t = new Ticket(RANDOM.nextLong(), RANDOM.nextLong());
+    Ticket t = new Ticket(platform.secureRandom().nextLong(), platform.secureRandom().nextLong());
     invited.put(t, new Invited(who, folderOfGuest, timers.now()));
     return new long[] {t.high, t.low};
   }
@@ -255,6 +285,11 @@ public final class Links implements AutoCloseable {
   private void welcome(SocketChannel c) {
     try {
       Invited guest = authenticate(c);
+      if (guest == null) {
+        unauthenticated.remove(c);
+        closeQuietly(c);
+        return;
+      }
       LinkInput in = new LinkInput(c, timers);
       LinkOutput out = new LinkOutput(c);
       boolean sameHost = c.getLocalAddress() instanceof UnixDomainSocketAddress;
@@ -265,7 +300,7 @@ public final class Links implements AutoCloseable {
       if (unauthenticated.remove(c) == null) {
         throw new IOException("the handshake took too long");
       }
-      add(new Link(guest.who, c, in, out, shared, service, threads, platform));
+      add(new Link(guest.who, c, in, out, shared, service, threads, platform, silence));
     } catch (Throwable t) {
       unauthenticated.remove(c);
       closeQuietly(c);
@@ -273,7 +308,7 @@ public final class Links implements AutoCloseable {
     }
   }
 
-  /** Reads the ticket and returns the peer it was issued to. */
+  /** Reads the ticket and returns the peer it was issued to; null after a greeting. */
   private Invited authenticate(SocketChannel c) throws IOException {
     ByteBuffer shown = ByteBuffer.allocate(3 * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
     while (shown.hasRemaining()) {
@@ -282,7 +317,12 @@ public final class Links implements AutoCloseable {
       }
     }
     shown.flip();
-    if (shown.getLong() != MAGIC) {
+    long magic = shown.getLong();
+    if (magic == GREETING_MAGIC) {
+      answerGreeting(c, shown.getLong());
+      return null;
+    }
+    if (magic != MAGIC) {
       throw new IOException("not a link");
     }
     Invited guest = invited.remove(new Ticket(shown.getLong(), shown.getLong()));
@@ -292,9 +332,28 @@ public final class Links implements AutoCloseable {
     return guest;
   }
 
+  private void answerGreeting(SocketChannel c, long bytes) throws IOException {
+    if (bytes < 0 || bytes > MAX_GREETING_BYTES) {
+      throw new IOException("a greeting of " + bytes + " bytes");
+    }
+    byte[] greeting = new LinkInput(c, timers).getBytes();
+    LinkOutput out = new LinkOutput(c);
+    try {
+      byte[] answer = service.greeted(greeting);
+      out.putLong(GREETING_MAGIC);
+      out.putByte(0);
+      out.putBytes(answer);
+    } catch (MillraceException e) {
+      out.putLong(GREETING_MAGIC);
+      out.putByte(e.code().number());
+      out.putString(String.valueOf(e.getMessage()));
+    }
+    out.flush();
+  }
+
   private SharedFiles shared(String peersFolder) {
     Path theirs = sibling(peersFolder);
-    return theirs == null ? null : new SharedFiles(folder.path(), theirs);
+    return theirs == null ? null : new SharedFiles(folder.path(), theirs, settings);
   }
 
   /** The folder of another process of this user on this host; null if it is not one. */
@@ -344,10 +403,11 @@ public final class Links implements AutoCloseable {
               c,
               in,
               out,
-              share ? new SharedFiles(folder.path(), theirs) : null,
+              share ? new SharedFiles(folder.path(), theirs, settings) : null,
               service,
               threads,
-              platform);
+              platform,
+              silence);
       add(link);
       return link;
     } catch (IOException | RuntimeException e) {
@@ -355,6 +415,38 @@ public final class Links implements AutoCloseable {
       throw e;
     } finally {
       handshakes.remove(c);
+    }
+  }
+
+  /**
+   * Greets the process that accepts links at {@code host:port} and returns its answer, or throws
+   * what it refuses with. Waits for at most a few seconds.
+   */
+  public byte[] greet(String address, byte[] greeting) throws IOException {
+    int colon = address.lastIndexOf(':');
+    SocketChannel c =
+        connect(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
+    handshakes.put(c, timers.now());
+    try {
+      LinkOutput out = new LinkOutput(c);
+      out.putLong(GREETING_MAGIC);
+      out.putLong(greeting.length);
+      out.putLong(0);
+      out.putBytes(greeting);
+      out.flush();
+      LinkInput in = new LinkInput(c, timers);
+      if (in.getLong() != GREETING_MAGIC) {
+        throw new IOException("what listens there does not speak the link's protocol");
+      }
+      int code = in.getByte();
+      byte[] answer = in.getBytes();
+      if (code != 0) {
+        throw new MillraceException(Code.of(code), new String(answer, StandardCharsets.UTF_8));
+      }
+      return answer;
+    } finally {
+      handshakes.remove(c);
+      closeQuietly(c);
     }
   }
 
@@ -455,7 +547,7 @@ public final class Links implements AutoCloseable {
             + " {} s (-Dmillrace.link.silence.millis).",
         seconds(nanos / 1_000_000),
         seconds(collectionMillis - before),
-        seconds(SILENCE.toMillis()));
+        seconds(silence.toMillis()));
   }
 
   private static String seconds(long millis) {
@@ -469,14 +561,14 @@ public final class Links implements AutoCloseable {
   }
 
   /** Checks one link and sends its heartbeat. A failure does not affect the other links. */
-  private static void watch(Link l, boolean heldUp) {
+  private void watch(Link l, boolean heldUp) {
     try {
       if (heldUp) {
         l.excuseSilence();
         l.expireLease();
       }
       long silent = l.silenceNanos();
-      if (silent > SILENCE.toNanos()) {
+      if (silent > silence.toNanos()) {
         LOG.debug("No sign of life from {} for {} ms.", l.peer(), silent / 1_000_000);
         l.lose(
             new MillraceException(
@@ -497,7 +589,9 @@ public final class Links implements AutoCloseable {
 
   private static void closeQuietly(java.io.Closeable c) {
     try {
-      c.close();
+      if (c != null) {
+        c.close();
+      }
     } catch (IOException e) {
       LOG.debug("Closing failed: {}", e.getMessage());
     }

@@ -1,6 +1,6 @@
 package dev.millrace.cluster.link;
 
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.tensor.Buffer;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -39,7 +39,7 @@ final class SharedFile {
   private int lent;
 
   private boolean closed;
-  private long takenNanos = Timers.system().now();
+  private long takenNanos = Context.current().timers().now();
 
   private SharedFile(int id, Path path, long capacity, Arena arena, MemorySegment memory) {
     this.id = id;
@@ -109,13 +109,13 @@ final class SharedFile {
       return false;
     }
     OWNER.setRelease(memory, 0L, TAKEN);
-    takenNanos = Timers.system().now();
+    takenNanos = Context.current().timers().now();
     return true;
   }
 
   /** Whether it was last taken that long ago. */
   synchronized boolean isUnusedFor(long nanos) {
-    return Timers.system().now() - takenNanos >= nanos;
+    return Context.current().timers().now() - takenNanos >= nanos;
   }
 
   /** The memory as a buffer; {@code onRelease} runs when its last reference goes. */

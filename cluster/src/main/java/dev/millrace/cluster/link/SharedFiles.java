@@ -30,12 +30,6 @@ import org.slf4j.LoggerFactory;
 final class SharedFiles implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedFiles.class);
 
-  /** Smaller tensors travel in the message. */
-  static final long MIN_BYTES = Config.ofProcess().get(ClusterSettings.LINK_SHARED_BYTES);
-
-  /** Beyond this many bytes, tensors travel in the message again. */
-  private static final long LIMIT_BYTES = Config.ofProcess().get(ClusterSettings.LINK_SHARED_LIMIT);
-
   private static final long MAX_ROUNDING = 16 << 20;
 
   /** Names files of all links of the process apart. */
@@ -43,7 +37,13 @@ final class SharedFiles implements AutoCloseable {
 
   private final Path ownFolder;
   private final Path peersFolder;
+
+  /** Smaller tensors travel in the message. */
+  private final long minBytes;
+
+  /** Beyond this many bytes, tensors travel in the message again. */
   private final long limitBytes;
+
   private final List<SharedFile> outgoing = new ArrayList<>();
   private final Map<Integer, SharedFile> incoming = new HashMap<>();
 
@@ -53,17 +53,19 @@ final class SharedFiles implements AutoCloseable {
   private long outgoingBytes;
   private boolean closed;
 
-  SharedFiles(Path ownFolder, Path peersFolder) {
-    this(ownFolder, peersFolder, LIMIT_BYTES);
-  }
-
-  SharedFiles(Path ownFolder, Path peersFolder, long limitBytes) {
+  SharedFiles(Path ownFolder, Path peersFolder, Config settings) {
     this.ownFolder = ownFolder;
     this.peersFolder = peersFolder;
-    this.limitBytes = limitBytes;
+    minBytes = settings.get(ClusterSettings.LINK_SHARED_BYTES);
+    limitBytes = settings.get(ClusterSettings.LINK_SHARED_LIMIT);
   }
 
   // ---- sending ----
+
+  /** Whether a tensor of this size is large enough to travel through shared memory. */
+  boolean isLarge(long bytes) {
+    return bytes >= minBytes;
+  }
 
   /** A copy of {@code t} in shared memory, or null where there is no {@link #room}. */
   Tensor stage(Tensor t) {
@@ -77,7 +79,7 @@ final class SharedFiles implements AutoCloseable {
   /** A tensor in shared memory that is to be filled and sent; null if small or if all is full. */
   Tensor room(DType dtype, Shape shape) {
     long bytes = dtype.isPlain() ? shape.elements() * dtype.bytes() : 0;
-    SharedFile file = bytes < MIN_BYTES ? null : take(bytes);
+    SharedFile file = !isLarge(bytes) ? null : take(bytes);
     if (file == null) {
       return null;
     }

@@ -275,7 +275,7 @@ public final class Master {
     List<DeviceSpec> filters = deviceFilters.stream().map(DeviceSpec::parse).toList();
     SessionSettings settings =
         new SessionSettings(
-            filters, false, false, false, SessionSettings.START_TIMEOUT, null, "", 0, 0);
+            filters, false, false, false, SessionSettings.startTimeoutOfContext(), null, "", 0, 0);
     Map<WorkerPeer, CompletableFuture<Void>> calls = new LinkedHashMap<>();
     cluster.tasks().stream()
         .filter(t -> settings.allows(t.name()) || t.name().equals(self.name()))

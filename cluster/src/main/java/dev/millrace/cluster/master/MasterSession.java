@@ -37,6 +37,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -70,6 +72,10 @@ public final class MasterSession {
   private final LongAdder steps;
 
   private final StepPlanner<StepPlan> planner;
+
+  /** Held while the graph grows, which waits while a plan is made. */
+  private final Lock growing = new ReentrantLock();
+
   private final Map<String, PartialRun> partialRuns = new ConcurrentHashMap<>();
   private final AtomicLong partialRunIds = new AtomicLong();
   private final RunningSteps running;
@@ -129,8 +135,13 @@ public final class MasterSession {
     return handle;
   }
 
-  public synchronized long version() {
-    return version;
+  public long version() {
+    growing.lock();
+    try {
+      return version;
+    } finally {
+      growing.unlock();
+    }
   }
 
   /** The graph; it grows only inside {@link #extend}. */
@@ -152,16 +163,20 @@ public final class MasterSession {
   }
 
   /** Grows the graph by what {@code addNodes} adds, if the caller knows the current version. */
-  public synchronized long extend(
-      long callersVersion, java.util.function.Consumer<Graph> addNodes) {
-    checkOpen();
-    if (callersVersion != version) {
-      throw new MillraceException(
-          Code.ABORTED,
-          "Current version is " + version + " but caller expected " + callersVersion + ".");
+  public long extend(long callersVersion, java.util.function.Consumer<Graph> addNodes) {
+    growing.lock();
+    try {
+      checkOpen();
+      if (callersVersion != version) {
+        throw new MillraceException(
+            Code.ABORTED,
+            "Current version is " + version + " but caller expected " + callersVersion + ".");
+      }
+      planner.grow(addNodes);
+      return ++version;
+    } finally {
+      growing.unlock();
     }
-    planner.grow(addNodes);
-    return ++version;
   }
 
   private void checkOpen() {

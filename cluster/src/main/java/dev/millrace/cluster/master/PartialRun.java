@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A step that a client feeds and fetches from bit by bit. All feeds and fetches go through the
@@ -31,6 +33,10 @@ final class PartialRun {
   private final Set<String> unfetched;
   private final Cancellation cancellation = new Cancellation();
   private final StepErrors errors = new StepErrors();
+
+  /** Held while a part of the run waits for its fetches. */
+  private final Lock stepping = new ReentrantLock();
+
   private List<CompletableFuture<List<Tensor>>> others;
   private boolean over;
 
@@ -54,40 +60,50 @@ final class PartialRun {
     return cancellation;
   }
 
-  synchronized boolean isOver() {
-    return over;
+  boolean isOver() {
+    stepping.lock();
+    try {
+      return over;
+    } finally {
+      stepping.unlock();
+    }
   }
 
-  synchronized List<Tensor> run(List<String> feedNames, List<Tensor> feeds, List<String> fetches) {
-    check(this.feeds, unfed, feedNames, "feed", "fed");
-    check(this.fetches, unfetched, fetches, "fetch", "fetched");
-    feedNames.forEach(unfed::remove);
-    fetches.forEach(unfetched::remove);
-    Map<String, Tensor> byKey = new LinkedHashMap<>();
-    for (int i = 0; i < feeds.size(); i++) {
-      byKey.put(keys.get(feedNames.get(i)), feeds.get(i));
-    }
-    boolean last = unfed.isEmpty() && unfetched.isEmpty();
+  List<Tensor> run(List<String> feedNames, List<Tensor> feeds, List<String> fetches) {
+    stepping.lock();
     try {
-      startOthers();
-      List<Tensor> results = List.of();
-      for (StepPlan.Part p : plan.parts()) {
-        if (p.isClient()) {
-          List<String> fetchKeys = fetches.stream().map(keys::get).toList();
-          results =
-              p.worker().runPartialGraph(call(p, byKey, fetchKeys), last, cancellation).join();
+      check(this.feeds, unfed, feedNames, "feed", "fed");
+      check(this.fetches, unfetched, fetches, "fetch", "fetched");
+      feedNames.forEach(unfed::remove);
+      fetches.forEach(unfetched::remove);
+      Map<String, Tensor> byKey = new LinkedHashMap<>();
+      for (int i = 0; i < feeds.size(); i++) {
+        byKey.put(keys.get(feedNames.get(i)), feeds.get(i));
+      }
+      boolean last = unfed.isEmpty() && unfetched.isEmpty();
+      try {
+        startOthers();
+        List<Tensor> results = List.of();
+        for (StepPlan.Part p : plan.parts()) {
+          if (p.isClient()) {
+            List<String> fetchKeys = fetches.stream().map(keys::get).toList();
+            results =
+                p.worker().runPartialGraph(call(p, byKey, fetchKeys), last, cancellation).join();
+          }
         }
-      }
-      if (last) {
-        others.forEach(CompletableFuture::join);
+        if (last) {
+          others.forEach(CompletableFuture::join);
+          end();
+        }
+        return results;
+      } catch (RuntimeException e) {
+        errors.add("the master's task", MillraceException.of(e), cancellation);
+        cancellation.cancel(MillraceException.of(e).asDerived());
         end();
+        throw errors.rootCause(cancellation);
       }
-      return results;
-    } catch (RuntimeException e) {
-      errors.add("the master's task", MillraceException.of(e), cancellation);
-      cancellation.cancel(MillraceException.of(e).asDerived());
-      end();
-      throw errors.rootCause(cancellation);
+    } finally {
+      stepping.unlock();
     }
   }
 

@@ -1,7 +1,7 @@
 package dev.millrace.cluster.master;
 
 import dev.millrace.base.config.ClusterSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.proto.ConfigProto;
@@ -31,8 +31,9 @@ public record SessionSettings(
     long costModelEvery,
     long costModelAfter) {
   /** How long CreateSession waits for tasks unless told otherwise. */
-  public static final Duration START_TIMEOUT =
-      Config.ofProcess().get(ClusterSettings.START_TIMEOUT);
+  public static Duration startTimeoutOfContext() {
+    return Context.current().config().get(ClusterSettings.START_TIMEOUT);
+  }
 
   /** What a client asks that has opened the session at {@code target}. */
   public static SessionSettings of(ConfigProto c, String target) {
@@ -45,7 +46,7 @@ public record SessionSettings(
         c.getIsolateSessionState() || ownCluster && !shared,
         c.getOperationTimeoutInMs() > 0
             ? Duration.ofMillis(c.getOperationTimeoutInMs())
-            : START_TIMEOUT,
+            : startTimeoutOfContext(),
         ownCluster ? ClusterSpec.decode(c.getClusterDef()) : null,
         target.replaceFirst("^grpc://", ""),
         c.getGraphOptions().getBuildCostModel(),

@@ -5,7 +5,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.peer.WorkerPeer;
 import dev.millrace.proto.DeviceAttributes;
 import java.time.Duration;
@@ -26,8 +26,6 @@ import org.slf4j.LoggerFactory;
  */
 final class TaskDiscovery {
   private static final Logger LOG = LoggerFactory.getLogger(TaskDiscovery.class);
-  private static final long REPORT_NANOS =
-      Config.ofProcess().get(ClusterSettings.START_REPORT).toNanos();
   private static final Duration ATTEMPT = Duration.ofSeconds(3);
   private static final long PAUSE_NANOS = 100_000_000L;
 
@@ -48,6 +46,9 @@ final class TaskDiscovery {
       return peer.name() + " (" + peer.address() + ": " + stage + ")";
     }
   }
+
+  private final long reportNanos =
+      Context.current().config().get(ClusterSettings.START_REPORT).toNanos();
 
   private final Timers timers;
   private final long start;
@@ -124,7 +125,7 @@ final class TaskDiscovery {
               + ". Start the missing tasks, correct the cluster spec, or leave tasks out with"
               + " device filters. The limit is operation_timeout_in_ms of the session's config.");
     }
-    if (now - reportedNanos > REPORT_NANOS) {
+    if (now - reportedNanos > reportNanos) {
       reportedNanos = now;
       for (Missing m : missing) {
         LOG.info(

@@ -8,8 +8,8 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.jr.ob.JSON;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.config.Config;
 import dev.millrace.base.config.ForeignVariables;
+import dev.millrace.base.context.Context;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -35,7 +35,11 @@ public record TfConfig(ClusterSpec cluster, TaskId task) {
 
   /** What this process was given, or null. */
   public static TfConfig ofEnvironment() {
-    return Config.ofProcess().find(ForeignVariables.TF_CONFIG).map(TfConfig::parse).orElse(null);
+    return Context.current()
+        .config()
+        .find(ForeignVariables.TF_CONFIG)
+        .map(TfConfig::parse)
+        .orElse(null);
   }
 
   /** Parses the variable's value. */

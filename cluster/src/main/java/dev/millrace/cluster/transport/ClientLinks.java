@@ -2,7 +2,7 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Platform;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.link.ClientStep;
 import dev.millrace.cluster.link.Greeting;
 import dev.millrace.cluster.link.Link;
@@ -15,34 +15,39 @@ import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * The links of this process as a client of masters in others. They serve nothing.
+ * The links of a context as a client of masters in other processes. They serve nothing.
  *
  * <p>Threading: any thread.
  */
-final class ClientLinks implements LinkService {
-  /** The threads of all clients in this process. */
-  static final Executor THREADS =
-      Executors.newCachedThreadPool(
-          Thread.ofPlatform().name("millrace-client-", 0).daemon().factory());
+final class ClientLinks implements LinkService, AutoCloseable {
+  private static final Context.Part<ClientLinks> PART = Context.Part.of(ClientLinks::new);
 
   private static final long INCARNATION = ThreadLocalRandom.current().nextLong();
 
-  /** Made with the first client. */
-  private static final class Holder {
-    static final ClientLinks SHARED = new ClientLinks();
+  private final ExecutorService threads;
+  private final Links links;
+
+  private ClientLinks(Context context) {
+    threads = Executors.newCachedThreadPool(context.threads("millrace-client-"));
+    links =
+        context.call(() -> new Links("millrace-client", null, this, threads, context.platform()));
   }
 
-  private final Links links = new Links("millrace-client", null, this, THREADS, Platform.system());
+  /** The links of the clients in the context that the calling thread runs in. */
+  static ClientLinks current() {
+    return Context.current().get(PART);
+  }
 
-  private ClientLinks() {}
-
-  static ClientLinks shared() {
-    return Holder.SHARED;
+  /** The threads of these clients. */
+  Executor threads() {
+    return threads;
   }
 
   byte[] greeting() {
@@ -77,6 +82,23 @@ final class ClientLinks implements LinkService {
     throw notATask();
   }
 
+  @Override
+  public CompletableFuture<byte[]> call(
+      Link link, String method, byte[] request, Cancellation cancellation) {
+    throw notATask();
+  }
+
+  /** Clients serve no calls. */
+  @Override
+  public int messageBytes() {
+    return 0;
+  }
+
+  @Override
+  public byte[] greeted(byte[] greeting) {
+    throw notATask();
+  }
+
   private static MillraceException notATask() {
     return MillraceException.invalid("This process is a client and no task of a cluster.");
   }
@@ -102,5 +124,11 @@ final class ClientLinks implements LinkService {
   @Override
   public void lost(Link link, MillraceException cause) {
     links.remove(link);
+  }
+
+  @Override
+  public void close() {
+    links.close();
+    threads.shutdownNow();
   }
 }

@@ -26,7 +26,9 @@ final class Connections extends ServerTransportFilter implements ServerIntercept
     }
   }
 
-  private static final Context.Key<Connection> CURRENT = Context.key("connection");
+  /** What the call being served came over: a connection of gRPC's or a link. */
+  static final Context.Key<Object> CURRENT = Context.key("connection");
+
   private static final Attributes.Key<Connection> CONNECTION = Attributes.Key.create("connection");
 
   private final Map<SocketAddress, Connection> byAddress = new ConcurrentHashMap<>();
@@ -38,7 +40,7 @@ final class Connections extends ServerTransportFilter implements ServerIntercept
   }
 
   /** What the call being served came over; null outside of one. */
-  static Connection current() {
+  static Object current() {
     return CURRENT.get();
   }
 

@@ -2,8 +2,8 @@ package dev.millrace.cluster.transport;
 
 import dev.millrace.base.Gauges;
 import dev.millrace.base.ProcessMemory;
-import dev.millrace.base.Timers;
 import dev.millrace.base.Version;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.proto.TaskFacts;
@@ -29,20 +29,21 @@ public final class FactsEndpoint {
 
   ServerServiceDefinition service() {
     ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.TASK);
-    WorkerEndpoint.add(b, GrpcMethods.FACTS, request -> facts());
+    ServedMethods.serve(b, GrpcMethods.FACTS, request -> facts());
     return b.build();
   }
 
   private TaskFacts facts() {
     return TaskFacts.newBuilder()
         .setVersion(Version.own())
-        .setClockMicros(ChronoUnit.MICROS.between(Instant.EPOCH, Timers.system().wallTime()))
+        .setClockMicros(
+            ChronoUnit.MICROS.between(Instant.EPOCH, Context.current().timers().wallTime()))
         .setResidentBytes(ProcessMemory.residentBytes())
         .setHeapBytes(ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed())
-        .setTensorBytes(BufferPool.shared().usedBytes())
+        .setTensorBytes(BufferPool.current().usedBytes())
         .setSessions(master.sessionCount())
         .setSteps(master.stepCount())
-        .putAllGauges(Gauges.now())
+        .putAllGauges(Context.current().gauges().now())
         .build();
   }
 }

@@ -1,7 +1,7 @@
 package dev.millrace.cluster.transport;
 
 import dev.millrace.base.config.ClusterSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import java.util.List;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -11,7 +11,7 @@ import java.util.logging.Logger;
  * that do not resolve, strangers on the port, messages that cannot be read. {@code
  * -Dmillrace.grpc.log=true} brings it back.
  */
-final class GrpcLog {
+public final class GrpcLog {
   /** Held here, as the loggers' settings last only as long as somebody does. */
   private static final List<Logger> QUIET =
       List.of(
@@ -22,8 +22,9 @@ final class GrpcLog {
 
   private GrpcLog() {}
 
-  static void quiet() {
-    if (!Config.ofProcess().get(ClusterSettings.GRPC_LOG)) {
+  /** Keeps gRPC quiet, unless a setting wants its log. */
+  public static void quiet() {
+    if (!Context.current().config().get(ClusterSettings.GRPC_LOG)) {
       QUIET.forEach(l -> l.setLevel(Level.OFF));
     }
   }

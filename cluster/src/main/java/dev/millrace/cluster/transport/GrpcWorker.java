@@ -4,47 +4,27 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.http2.GrpcErrors;
 import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.http2.ReceivedTensor;
 import dev.millrace.cluster.http2.TensorCall;
 import dev.millrace.cluster.http2.TensorChannel;
 import dev.millrace.cluster.peer.RunGraph;
-import dev.millrace.cluster.peer.WorkerPeer;
-import dev.millrace.graph.Graph;
 import dev.millrace.graph.Rendezvous;
-import dev.millrace.proto.CleanupAllRequest;
-import dev.millrace.proto.CleanupGraphRequest;
-import dev.millrace.proto.CompleteGroupRequest;
-import dev.millrace.proto.CompleteGroupResponse;
-import dev.millrace.proto.CompleteInstanceRequest;
-import dev.millrace.proto.CompleteInstanceResponse;
-import dev.millrace.proto.CreateWorkerSessionRequest;
-import dev.millrace.proto.DeleteWorkerSessionRequest;
-import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.ExecutorOpts;
-import dev.millrace.proto.GetStatusRequest;
-import dev.millrace.proto.GetStatusResponse;
-import dev.millrace.proto.GetStepSequenceRequest;
-import dev.millrace.proto.GetStepSequenceResponse;
 import dev.millrace.proto.NamedTensorProto;
-import dev.millrace.proto.RecvBufRequest;
-import dev.millrace.proto.RecvBufResponse;
 import dev.millrace.proto.RecvTensorRequest;
-import dev.millrace.proto.RegisterGraphRequest;
-import dev.millrace.proto.RegisterGraphResponse;
 import dev.millrace.proto.RunGraphRequest;
 import dev.millrace.proto.RunGraphResponse;
 import dev.millrace.proto.TaskFacts;
 import dev.millrace.proto.TaskFactsRequest;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
-import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ConnectivityState;
-import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.stub.ClientCalls;
@@ -64,8 +44,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongPredicate;
 
 /** A task in another process, ours or TensorFlow's, reached by the WorkerService. */
-final class GrpcWorker implements WorkerPeer {
-  private static final Timers TIMERS = Timers.system();
+final class GrpcWorker extends RemoteWorker {
+  private final Timers timers = Context.current().timers();
   private final String name;
   private final String address;
   private final ManagedChannel channel;
@@ -94,7 +74,7 @@ final class GrpcWorker implements WorkerPeer {
 
   /** Exchanges greetings; fails with UNIMPLEMENTED if the peer is not one of ours. */
   CompletableFuture<byte[]> exchangeGreetings(byte[] mine, Duration timeout) {
-    return call(GrpcMethods.GREET, mine, timeout);
+    return call(GrpcMethods.GREET, mine, timeout, null);
   }
 
   /**
@@ -110,12 +90,12 @@ final class GrpcWorker implements WorkerPeer {
     // On a busy machine the first connection alone may take as long as that.
     Duration limit =
         channel.getState(false) == ConnectivityState.READY ? patience : patience.multipliedBy(4);
-    long start = TIMERS.now();
+    long start = timers.now();
     status(limit)
         .whenComplete(
             (devices, e) -> {
               checking.set(false);
-              boolean late = TIMERS.now() - start > limit.toNanos() + 1_000_000_000L;
+              boolean late = timers.now() - start > limit.toNanos() + 1_000_000_000L;
               if (e != null
                   && MillraceException.of(e).code() == Code.DEADLINE_EXCEEDED
                   && !late
@@ -139,47 +119,14 @@ final class GrpcWorker implements WorkerPeer {
     return name + " at " + address;
   }
 
-  @Override
-  public CompletableFuture<List<DeviceAttributes>> status(Duration timeout) {
-    return call(GrpcMethods.GET_STATUS, GetStatusRequest.getDefaultInstance(), timeout)
-        .thenApply(GetStatusResponse::getDeviceAttributesList);
-  }
-
   CompletableFuture<TaskFacts> facts(Duration timeout) {
-    return call(GrpcMethods.FACTS, TaskFactsRequest.getDefaultInstance(), timeout);
+    return call(GrpcMethods.FACTS, TaskFactsRequest.getDefaultInstance(), timeout, null);
   }
 
   /** There is no faster way by this peer alone. */
   @Override
   public CompletableFuture<Void> greet(Duration timeout) {
     return CompletableFuture.completedFuture(null);
-  }
-
-  @Override
-  public CompletableFuture<Void> createSession(CreateWorkerSessionRequest r, Duration timeout) {
-    return call(GrpcMethods.CREATE_WORKER_SESSION, r, timeout).thenApply(x -> null);
-  }
-
-  @Override
-  public CompletableFuture<Void> deleteSession(String handle, Duration timeout) {
-    return call(
-            GrpcMethods.DELETE_WORKER_SESSION,
-            DeleteWorkerSessionRequest.newBuilder().setSessionHandle(handle).build(),
-            timeout)
-        .thenApply(x -> null);
-  }
-
-  @Override
-  public CompletableFuture<String> registerGraph(String session, Graph graph) {
-    return call(
-            GrpcMethods.REGISTER_GRAPH,
-            RegisterGraphRequest.newBuilder()
-                .setSessionHandle(session)
-                .setCreateWorkerSessionCalled(true)
-                .setGraphDef(GraphCodec.encode(graph))
-                .build(),
-            Duration.ofMinutes(2))
-        .thenApply(RegisterGraphResponse::getGraphHandle);
   }
 
   @Override
@@ -240,24 +187,6 @@ final class GrpcWorker implements WorkerPeer {
   }
 
   @Override
-  public void cleanupStep(long stepId) {
-    call(
-            GrpcMethods.CLEANUP_GRAPH,
-            CleanupGraphRequest.newBuilder().setStepId(stepId).build(),
-            Duration.ofSeconds(10))
-        .exceptionally(e -> null);
-  }
-
-  @Override
-  public CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout) {
-    return call(
-            GrpcMethods.CLEANUP_ALL,
-            CleanupAllRequest.newBuilder().addAllContainer(containers).build(),
-            timeout)
-        .thenApply(x -> null);
-  }
-
-  @Override
   public void recvTensor(
       long stepId, Rendezvous.Key key, Cancellation cancellation, Rendezvous.Receiver receiver) {
     RecvTensorRequest r =
@@ -305,30 +234,6 @@ final class GrpcWorker implements WorkerPeer {
     }
   }
 
-  @Override
-  public CompletableFuture<RecvBufResponse> recvBuffer(
-      RecvBufRequest r, Duration timeout, Cancellation cancellation) {
-    return call(GrpcMethods.RECV_BUF, r, timeout, cancellation);
-  }
-
-  @Override
-  public CompletableFuture<CompleteGroupResponse> completeGroup(
-      CompleteGroupRequest r, Duration timeout, Cancellation cancellation) {
-    return call(GrpcMethods.COMPLETE_GROUP, r, timeout, cancellation);
-  }
-
-  @Override
-  public CompletableFuture<CompleteInstanceResponse> completeInstance(
-      CompleteInstanceRequest r, Duration timeout, Cancellation cancellation) {
-    return call(GrpcMethods.COMPLETE_INSTANCE, r, timeout, cancellation);
-  }
-
-  @Override
-  public CompletableFuture<GetStepSequenceResponse> stepSequence(
-      GetStepSequenceRequest r, Duration timeout) {
-    return call(GrpcMethods.GET_STEP_SEQUENCE, r, timeout);
-  }
-
   private static long requestId() {
     long id;
     do {
@@ -337,22 +242,18 @@ final class GrpcWorker implements WorkerPeer {
     return id;
   }
 
-  private <Q, R> CompletableFuture<R> call(
-      MethodDescriptor<Q, R> method, Q request, Duration timeout) {
-    return call(method, request, timeout, null);
-  }
-
   /**
    * One call; cancelling it ends it here and tells the peer. It is made outside the context of the
    * call being served, if any: it may outlive that.
    */
-  private <Q, R> CompletableFuture<R> call(
+  @Override
+  <Q, R> CompletableFuture<R> call(
       MethodDescriptor<Q, R> method, Q request, Duration timeout, Cancellation cancellation) {
-    Context serving = Context.ROOT.attach();
+    io.grpc.Context serving = io.grpc.Context.ROOT.attach();
     try {
       return callDetached(method, request, timeout, cancellation);
     } finally {
-      Context.ROOT.detach(serving);
+      io.grpc.Context.ROOT.detach(serving);
     }
   }
 

@@ -25,7 +25,6 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class HealthEndpoint {
   private static final String NAME = "grpc.health.v1.Health";
-  private static final Set<String> SERVICES = Set.of("", GrpcMethods.MASTER, GrpcMethods.WORKER);
   private static final int SERVING = 1;
   private static final int NOT_SERVING = 2;
   private static final int SERVICE_UNKNOWN = 3;
@@ -35,8 +34,14 @@ public final class HealthEndpoint {
   private static final MethodDescriptor<byte[], byte[]> WATCH =
       method("Watch", MethodDescriptor.MethodType.SERVER_STREAMING);
 
+  private final Set<String> services;
   private final Map<StreamObserver<byte[]>, String> watchers = new ConcurrentHashMap<>();
   private volatile boolean serving = true;
+
+  /** Speaks for these services; the empty name is the server. */
+  public HealthEndpoint(Set<String> services) {
+    this.services = Set.copyOf(services);
+  }
 
   private static MethodDescriptor<byte[], byte[]> method(
       String name, MethodDescriptor.MethodType type) {
@@ -48,16 +53,17 @@ public final class HealthEndpoint {
         .build();
   }
 
-  ServerServiceDefinition service() {
+  /** The service. */
+  public ServerServiceDefinition service() {
     ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(NAME);
-    WorkerEndpoint.add(b, CHECK, this::check);
+    ServedMethods.serve(b, CHECK, this::check);
     b.addMethod(WATCH, ServerCalls.asyncServerStreamingCall(this::watch));
     return b.build();
   }
 
   private byte[] check(byte[] request) {
     String service = serviceOf(request);
-    if (!SERVICES.contains(service)) {
+    if (!services.contains(service)) {
       throw new MillraceException(Code.NOT_FOUND, "This server has no service '" + service + "'.");
     }
     return response(status(service));
@@ -86,7 +92,7 @@ public final class HealthEndpoint {
   }
 
   private int status(String service) {
-    return !SERVICES.contains(service) ? SERVICE_UNKNOWN : serving ? SERVING : NOT_SERVING;
+    return !services.contains(service) ? SERVICE_UNKNOWN : serving ? SERVING : NOT_SERVING;
   }
 
   /** From now on the server says that it takes no more work. */

@@ -4,7 +4,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.link.Link;
 import dev.millrace.cluster.spec.ServerLimits;
 import java.time.Duration;
@@ -33,13 +33,16 @@ final class Leases {
   private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
 
   /** How long a session is kept after its owner's link and connections have gone. */
-  private final Duration afterLink = Config.ofProcess().get(ClusterSettings.SESSION_LINKED_GRACE);
+  private final Duration afterLink =
+      Context.current().config().get(ClusterSettings.SESSION_LINKED_GRACE);
 
   /** How long a session is kept after its last connection, if its owner had no link. */
-  private final Duration afterConnection = Config.ofProcess().get(ClusterSettings.SESSION_GRACE);
+  private final Duration afterConnection =
+      Context.current().config().get(ClusterSettings.SESSION_GRACE);
 
   /** How long it is kept if that connection had been idle: such a client may come back. */
-  private final Duration afterIdle = Config.ofProcess().get(ClusterSettings.SESSION_IDLE_GRACE);
+  private final Duration afterIdle =
+      Context.current().config().get(ClusterSettings.SESSION_IDLE_GRACE);
 
   /** From here on a channel counts as idle; gRPC closes idle channels after 30 minutes. */
   private static final Duration IDLE = Duration.ofMinutes(20);

@@ -7,7 +7,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
 import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.link.ClientStep;
 import dev.millrace.cluster.link.Greeting;
@@ -19,6 +19,7 @@ import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
 import dev.millrace.cluster.peer.RunGraph;
 import dev.millrace.cluster.spec.ClusterSpec;
+import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.ClusterDef;
@@ -26,9 +27,10 @@ import dev.millrace.proto.GetStatusResponse;
 import dev.millrace.tensor.Tensor;
 import io.grpc.ServerServiceDefinition;
 import java.io.IOException;
-import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,11 +57,16 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   private Master master;
   private Leases masterLeases;
   private Leases workerLeases;
+  private final ServerLimits limits = ServerLimits.of(Context.current().config());
+  private ServedMethods workerMethods;
+
+  /** Null until {@link #serve}; set last. */
+  private volatile ServedMethods masterMethods;
 
   public LinkEndpoint(
       ClusterSpec cluster,
       String address,
-      InetAddress listen,
+      InetSocketAddress listen,
       Worker worker,
       Executor threads,
       Platform platform) {
@@ -76,6 +83,8 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     master = m;
     masterLeases = masterEndpoint.leases();
     workerLeases = workerEndpoint.leases();
+    workerMethods = workerEndpoint.methods();
+    masterMethods = masterEndpoint.methods();
     links.every(
         SWEEP,
         () -> {
@@ -106,13 +115,13 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
 
   /** Whether links are made at all: {@code -Dmillrace.link=false} leaves TensorFlow's protocol. */
   static boolean areWanted() {
-    return Config.ofProcess().get(ClusterSettings.LINK);
+    return Context.current().config().get(ClusterSettings.LINK);
   }
 
   /** The method others greet by. */
   public ServerServiceDefinition service() {
     ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.LINK);
-    WorkerEndpoint.add(b, GrpcMethods.GREET, this::greeted);
+    ServedMethods.serve(b, GrpcMethods.GREET, this::greeted);
     return b.build();
   }
 
@@ -139,12 +148,47 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     return greeting(new long[2]);
   }
 
-  private byte[] greeted(byte[] request) {
+  @Override
+  public byte[] greeted(byte[] request) {
     Greeting guest = decode(request, "a caller");
     if (!areWanted()) {
       throw new MillraceException(Code.UNIMPLEMENTED, "Links are switched off here.");
     }
     return greeting(links.invite(guest.identity(), guest.folder())).encode();
+  }
+
+  /** Greets a task without gRPC, at the address where it accepts links. */
+  CompletableFuture<byte[]> exchangeGreetings(
+      String name, String at, byte[] own, Duration timeout) {
+    CompletableFuture<byte[]> answer = new CompletableFuture<>();
+    Timers.Timer deadline =
+        timers()
+            .later(
+                timeout.toNanos(),
+                () ->
+                    answer.completeExceptionally(
+                        new MillraceException(
+                            Code.DEADLINE_EXCEEDED,
+                            name
+                                + " at "
+                                + at
+                                + " has not answered a greeting within "
+                                + timeout.toMillis()
+                                + " ms.")));
+    answer.whenComplete((a, e) -> deadline.cancel());
+    threads.execute(
+        () -> {
+          try {
+            answer.complete(links.greet(at, own));
+          } catch (IOException e) {
+            answer.completeExceptionally(
+                new MillraceException(
+                    Code.UNAVAILABLE, name + " at " + at + ": " + e.getMessage(), e));
+          } catch (RuntimeException e) {
+            answer.completeExceptionally(e);
+          }
+        });
+    return answer;
   }
 
   private static Greeting decode(byte[] bytes, String who) {
@@ -248,6 +292,25 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   }
 
   @Override
+  public int messageBytes() {
+    return limits.messageBytes();
+  }
+
+  @Override
+  public CompletableFuture<byte[]> call(
+      Link link, String method, byte[] request, Cancellation cancellation) {
+    if (masterMethods == null) {
+      throw new MillraceException(Code.UNAVAILABLE, worker.name() + " is starting.");
+    }
+    ServedMethods methods = masterMethods.has(method) ? masterMethods : workerMethods;
+    if (!methods.has(method)) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED, worker.name() + " has no method '" + method + "'.");
+    }
+    return methods.call(link, method, request, cancellation);
+  }
+
+  @Override
   public void linked(Link link) {
     if (!link.peer().isClient()) {
       worker.taskLinked(link.peer().task(), link);
@@ -257,8 +320,10 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   @Override
   public void lost(Link link, MillraceException cause) {
     links.remove(link);
-    masterLeases.gone(link);
-    workerLeases.gone(link);
+    if (masterMethods != null) {
+      masterLeases.gone(link);
+      workerLeases.gone(link);
+    }
     if (!link.peer().isClient()) {
       worker.taskLost(link.peer().task(), cause);
     }

@@ -4,6 +4,7 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.http2.GrpcErrors;
 import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.link.ClientStep;
@@ -54,7 +55,6 @@ import org.slf4j.LoggerFactory;
 /** A client's end of the MasterService: calls block and fail with a MillraceException. */
 public final class MasterClient implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MasterClient.class);
-  private static final Timers TIMERS = Timers.system();
   private static final Duration GREETING = Duration.ofSeconds(3);
   private static final long REPORT_SECONDS = 10;
 
@@ -70,6 +70,8 @@ public final class MasterClient implements AutoCloseable {
   /** How many steps have not been answered. Guarded by the lock. */
   private int unanswered;
 
+  private final ClientLinks clients = ClientLinks.current();
+  private final Timers timers = Context.current().timers();
   private final String address;
   private final boolean usesLinks;
   private final ManagedChannel channel;
@@ -85,34 +87,37 @@ public final class MasterClient implements AutoCloseable {
   public MasterClient(String address, boolean usesLinks) {
     this.address = address;
     this.usesLinks = usesLinks && LinkEndpoint.areWanted();
-    this.channel = GrpcPeers.channel(address, ClientLinks.THREADS);
+    this.channel = TaskPeers.channel(address, clients.threads());
   }
 
   /** Opens a session; returns its handle. Waits until master and tasks are there. */
   public String createSession(Graph graph, ConfigProto config, Duration timeout) {
-    String handle =
-        call(
-                GrpcMethods.CREATE_SESSION,
-                CreateSessionRequest.newBuilder()
-                    .setGraphDef(GraphCodec.encode(graph))
-                    .setConfig(config)
-                    .setTarget("grpc://" + address)
-                    .build(),
-                timeout,
-                true)
-            .getSessionHandle();
-    link();
-    return handle;
+    link(timeout);
+    return call(
+            GrpcMethods.CREATE_SESSION,
+            CreateSessionRequest.newBuilder()
+                .setGraphDef(GraphCodec.encode(graph))
+                .setConfig(config)
+                .setTarget("grpc://" + address)
+                .build(),
+            timeout,
+            true)
+        .getSessionHandle();
   }
 
-  /** Opens a link if the master is one of ours. */
-  private void link() {
+  /** Opens a link if the master is one of ours, once it is there. */
+  private void link(Duration timeout) {
     if (!usesLinks) {
       return;
     }
     try {
-      link = greeted();
-    } catch (IOException | MillraceException e) {
+      link = greeted(timeout, true);
+    } catch (IOException e) {
+      LOG.debug("No link to the master at {}: {}", address, e.getMessage());
+    } catch (MillraceException e) {
+      if (e.code() == Code.DEADLINE_EXCEEDED) {
+        throw e;
+      }
       LOG.debug("No link to the master at {}: {}", address, e.getMessage());
     }
   }
@@ -167,7 +172,7 @@ public final class MasterClient implements AutoCloseable {
       return l;
     }
     try {
-      link = greeted();
+      link = greeted(GREETING, false);
     } catch (IOException e) {
       LOG.debug("No link to the master at {} any more: {}", address, e.getMessage());
       link = null;
@@ -181,14 +186,14 @@ public final class MasterClient implements AutoCloseable {
     return link;
   }
 
-  private Link greeted() throws IOException {
-    ClientLinks links = ClientLinks.shared();
-    return links.connect(address, call(GrpcMethods.GREET, links.greeting(), GREETING, false));
+  private Link greeted(Duration timeout, boolean waitForReady) throws IOException {
+    return clients.connect(
+        address, callByGrpc(GrpcMethods.GREET, clients.greeting(), timeout, waitForReady));
   }
 
   private List<Tensor> runOverLink(Link l, ClientStep step) {
     Cancellation cancellation = new Cancellation();
-    return await(l.step(step, cancellation), cancellation, master());
+    return await(timers, l.step(step, cancellation), cancellation, master());
   }
 
   /**
@@ -196,14 +201,17 @@ public final class MasterClient implements AutoCloseable {
    * interrupted; fails if the master is lost.
    */
   static List<Tensor> await(
-      CompletableFuture<List<Tensor>> answer, Cancellation cancellation, String master) {
-    long start = TIMERS.now();
+      Timers timers,
+      CompletableFuture<List<Tensor>> answer,
+      Cancellation cancellation,
+      String master) {
+    long start = timers.now();
     try {
       while (true) {
         try {
-          return TIMERS.get(answer, Duration.ofSeconds(REPORT_SECONDS));
+          return timers.get(answer, Duration.ofSeconds(REPORT_SECONDS));
         } catch (TimeoutException e) {
-          report(start, "a step", master);
+          report(timers, start, "a step", master);
         }
       }
     } catch (ExecutionException e) {
@@ -218,11 +226,11 @@ public final class MasterClient implements AutoCloseable {
     }
   }
 
-  private static void report(long startNanos, String what, String master) {
+  private static void report(Timers timers, long startNanos, String what, String master) {
     LOG.info(
         "Waiting for {} to end, for {} s so far. {} answers and runs it.",
         what,
-        (TIMERS.now() - startNanos) / 1_000_000_000L,
+        (timers.now() - startNanos) / 1_000_000_000L,
         master);
   }
 
@@ -302,6 +310,31 @@ public final class MasterClient implements AutoCloseable {
 
   private <Q, R> R call(
       MethodDescriptor<Q, R> method, Q request, Duration timeout, boolean waitForReady) {
+    Link l = linked();
+    return l != null
+        ? callOverLink(l, method, request, timeout)
+        : callByGrpc(method, request, timeout, waitForReady);
+  }
+
+  private <Q, R> R callOverLink(
+      Link l, MethodDescriptor<Q, R> method, Q request, Duration timeout) {
+    Cancellation cancellation = new Cancellation();
+    CompletableFuture<R> answer = LinkCalls.call(l, method, request, timeout, cancellation);
+    try {
+      // The link ends the call at its limit, or when the master is gone.
+      return answer.get();
+    } catch (ExecutionException e) {
+      throw MillraceException.of(e);
+    } catch (InterruptedException e) {
+      MillraceException c = StepFailures.interrupted(e);
+      cancellation.cancel(c);
+      Thread.currentThread().interrupt();
+      throw c;
+    }
+  }
+
+  private <Q, R> R callByGrpc(
+      MethodDescriptor<Q, R> method, Q request, Duration timeout, boolean waitForReady) {
     CallOptions o = CallOptions.DEFAULT.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
     try {
       return ClientCalls.blockingUnaryCall(
@@ -340,18 +373,18 @@ public final class MasterClient implements AutoCloseable {
     }
     Future<RunStepResponse> answer =
         ClientCalls.futureUnaryCall(channel.newCall(GrpcMethods.RUN_STEP, o), request);
-    long start = TIMERS.now();
+    long start = timers.now();
     long reported = start;
     try {
       while (true) {
         try {
-          return TIMERS.get(answer, Duration.ofSeconds(1));
+          return timers.get(answer, Duration.ofSeconds(1));
         } catch (TimeoutException e) {
           checkAlive();
         }
-        if (TIMERS.now() - reported > TimeUnit.SECONDS.toNanos(REPORT_SECONDS)) {
-          reported = TIMERS.now();
-          report(start, "a step", master());
+        if (timers.now() - reported > TimeUnit.SECONDS.toNanos(REPORT_SECONDS)) {
+          reported = timers.now();
+          report(timers, start, "a step", master());
         }
       }
     } catch (ExecutionException e) {
@@ -379,11 +412,11 @@ public final class MasterClient implements AutoCloseable {
           channel,
           GrpcMethods.GET_STATUS,
           CallOptions.DEFAULT.withDeadlineAfter(
-              GrpcPeers.PATIENCE.toMillis(), TimeUnit.MILLISECONDS),
+              TaskPeers.PATIENCE.toMillis(), TimeUnit.MILLISECONDS),
           GetStatusRequest.getDefaultInstance());
     } catch (StatusRuntimeException e) {
       if (e.getStatus().getCode() == Status.Code.DEADLINE_EXCEEDED) {
-        throw silent(GrpcPeers.PATIENCE, e);
+        throw silent(TaskPeers.PATIENCE, e);
       }
     }
   }
@@ -412,9 +445,9 @@ public final class MasterClient implements AutoCloseable {
   private void awaitAnswers() {
     running.lock();
     try {
-      long end = TIMERS.now() + ANSWERS.toNanos();
-      for (long left = ANSWERS.toNanos(); unanswered > 0 && left > 0; left = end - TIMERS.now()) {
-        TIMERS.await(answered, left);
+      long end = timers.now() + ANSWERS.toNanos();
+      for (long left = ANSWERS.toNanos(); unanswered > 0 && left > 0; left = end - timers.now()) {
+        timers.await(answered, left);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

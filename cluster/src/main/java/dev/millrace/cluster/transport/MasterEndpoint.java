@@ -64,10 +64,12 @@ public final class MasterEndpoint {
   private final AtomicLong callableIds = new AtomicLong(1);
 
   private final Leases leases;
+  private final ServedMethods methods = new ServedMethods();
 
   public MasterEndpoint(Master master, ServerLimits limits, Timers timers) {
     this.master = master;
     this.leases = new Leases(limits.sessions(), timers, this::abandon);
+    addMethods();
   }
 
   Leases leases() {
@@ -98,12 +100,16 @@ public final class MasterEndpoint {
     return s;
   }
 
-  public ServerServiceDefinition service() {
-    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.MASTER);
-    b.addMethod(GrpcMethods.CREATE_SESSION, ServerCalls.asyncUnaryCall(this::createSession));
-    WorkerEndpoint.add(b, GrpcMethods.EXTEND_SESSION, this::extendSession);
-    WorkerEndpoint.add(
-        b,
+  /** The methods that links carry too. Steps have frames of their own there. */
+  ServedMethods methods() {
+    return methods;
+  }
+
+  private void addMethods() {
+    // May wait for tasks for long, but not for longer than the client does.
+    methods.add(GrpcMethods.CREATE_SESSION, r -> createSession(r, cancelledWithCall()));
+    methods.add(GrpcMethods.EXTEND_SESSION, this::extendSession);
+    methods.add(
         GrpcMethods.PARTIAL_RUN_SETUP,
         r -> {
           seen.check("PartialRunSetup", r.getRequestId());
@@ -116,25 +122,22 @@ public final class MasterEndpoint {
                           List.copyOf(r.getTargetList())))
               .build();
         });
-    WorkerEndpoint.add(
-        b,
+    methods.add(
         GrpcMethods.CLOSE_SESSION,
         r -> {
           close(r.getSessionHandle());
           return CloseSessionResponse.getDefaultInstance();
         });
-    WorkerEndpoint.add(b, GrpcMethods.LIST_DEVICES, this::listDevices);
-    WorkerEndpoint.add(
-        b,
+    methods.add(GrpcMethods.LIST_DEVICES, this::listDevices);
+    methods.add(
         GrpcMethods.RESET,
         r -> {
           callables.clear();
           master.reset(r.getContainerList(), r.getDeviceFiltersList());
           return ResetResponse.getDefaultInstance();
         });
-    WorkerEndpoint.add(b, GrpcMethods.MAKE_CALLABLE, this::makeCallable);
-    WorkerEndpoint.add(
-        b,
+    methods.add(GrpcMethods.MAKE_CALLABLE, this::makeCallable);
+    methods.add(
         GrpcMethods.RELEASE_CALLABLE,
         r -> {
           Map<Long, CallableOptions> ofSession = callables.get(r.getSessionHandle());
@@ -143,24 +146,14 @@ public final class MasterEndpoint {
           }
           return ReleaseCallableResponse.getDefaultInstance();
         });
+  }
+
+  public ServerServiceDefinition service() {
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.MASTER);
+    methods.addTo(b);
     b.addMethod(GrpcMethods.RUN_STEP, ServerCalls.asyncUnaryCall(this::runStep));
     b.addMethod(GrpcMethods.RUN_CALLABLE, ServerCalls.asyncUnaryCall(this::runCallable));
     return b.build();
-  }
-
-  /** May wait for tasks for long, but not for longer than the client does. */
-  private void createSession(
-      CreateSessionRequest r, StreamObserver<CreateSessionResponse> observer) {
-    Cancellation cancellation = cancelledWithCall();
-    CreateSessionResponse response;
-    try {
-      response = createSession(r, cancellation);
-    } catch (Throwable t) {
-      observer.onError(GrpcErrors.encode(t));
-      return;
-    }
-    observer.onNext(response);
-    observer.onCompleted();
   }
 
   private CreateSessionResponse createSession(CreateSessionRequest r, Cancellation cancellation) {

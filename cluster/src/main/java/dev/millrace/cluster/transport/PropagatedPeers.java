@@ -44,7 +44,7 @@ final class PropagatedPeers implements WorkerPeers {
         n -> {
           DeviceSpec d = DeviceSpec.parse(n);
           String address = cluster.address(new TaskId(d.job(), d.task()));
-          return new GrpcWorker(n, address, GrpcPeers.channel(address, threads));
+          return new GrpcWorker(n, address, TaskPeers.channel(address, threads));
         });
   }
 

@@ -18,7 +18,7 @@ public final class StatusClient implements AutoCloseable {
 
   /** A client of {@code task} at {@code address}; nothing is sent yet. */
   public StatusClient(TaskId task, String address, Executor threads) {
-    worker = new GrpcWorker(task.name(), address, GrpcPeers.channel(address, threads));
+    worker = new GrpcWorker(task.name(), address, TaskPeers.channel(address, threads));
   }
 
   /** The devices of the task, if it answers within {@code timeout}. */

@@ -31,16 +31,12 @@ import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.wire.GraphCodec;
 import dev.millrace.wire.TensorCodec;
-import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
-import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,6 +48,7 @@ public final class WorkerEndpoint {
   private final OpRegistry registry;
   private final RequestIds seen = new RequestIds(100_000);
   private final Leases leases;
+  private final ServedMethods methods = new ServedMethods();
 
   /** The lease of a graph that its master has registered without a session. */
   private record SessionlessGraph(String handle) {}
@@ -60,6 +57,7 @@ public final class WorkerEndpoint {
     this.worker = worker;
     this.registry = registry;
     this.leases = new Leases(limits.sessions(), timers, this::abandon);
+    addMethods();
   }
 
   /** Discards the session or graph of a master that is gone. */
@@ -82,14 +80,16 @@ public final class WorkerEndpoint {
     return leases;
   }
 
-  public ServerServiceDefinition service() {
-    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.WORKER);
-    add(
-        b,
+  /** The methods that links carry too. Steps and tensors have frames of their own there. */
+  ServedMethods methods() {
+    return methods;
+  }
+
+  private void addMethods() {
+    methods.add(
         GrpcMethods.GET_STATUS,
         r -> GetStatusResponse.newBuilder().addAllDeviceAttributes(worker.attributes()).build());
-    add(
-        b,
+    methods.add(
         GrpcMethods.CREATE_WORKER_SESSION,
         r -> {
           leases.checkRoom("sessions", Connections.current());
@@ -97,17 +97,15 @@ public final class WorkerEndpoint {
           leases.open(r.getSessionHandle(), Connections.current());
           return CreateWorkerSessionResponse.getDefaultInstance();
         });
-    add(
-        b,
+    methods.add(
         GrpcMethods.DELETE_WORKER_SESSION,
         r -> {
           leases.ended(r.getSessionHandle());
           worker.closeSession(r.getSessionHandle());
           return DeleteWorkerSessionResponse.getDefaultInstance();
         });
-    add(b, GrpcMethods.REGISTER_GRAPH, this::register);
-    add(
-        b,
+    methods.add(GrpcMethods.REGISTER_GRAPH, this::register);
+    methods.add(
         GrpcMethods.DEREGISTER_GRAPH,
         r -> {
           worker.deregister(
@@ -117,33 +115,24 @@ public final class WorkerEndpoint {
           }
           return DeregisterGraphResponse.getDefaultInstance();
         });
-    add(
-        b,
+    methods.add(
         GrpcMethods.CLEANUP_GRAPH,
         r -> {
           worker.cleanupStep(r.getStepId());
           return CleanupGraphResponse.getDefaultInstance();
         });
-    add(
-        b,
+    methods.add(
         GrpcMethods.CLEANUP_ALL,
         r -> {
           worker.clear(r.getContainerList());
           return CleanupAllResponse.getDefaultInstance();
         });
-    add(b, GrpcMethods.LOGGING, r -> LoggingResponse.getDefaultInstance());
-    add(b, GrpcMethods.MARK_RECV_FINISHED, r -> MarkRecvFinishedResponse.getDefaultInstance());
-    b.addMethod(GrpcMethods.RUN_GRAPH, ServerCalls.asyncUnaryCall(this::runGraph));
-    addCollectives(b);
-    return b.build();
-  }
-
-  private void addCollectives(ServerServiceDefinition.Builder b) {
-    add(b, GrpcMethods.GET_STEP_SEQUENCE, worker.collectives()::answer);
-    addLater(b, GrpcMethods.COMPLETE_GROUP, worker.collectives()::join);
-    addLater(b, GrpcMethods.COMPLETE_INSTANCE, worker.collectives()::instance);
-    addLater(
-        b,
+    methods.add(GrpcMethods.LOGGING, r -> LoggingResponse.getDefaultInstance());
+    methods.add(GrpcMethods.MARK_RECV_FINISHED, r -> MarkRecvFinishedResponse.getDefaultInstance());
+    methods.add(GrpcMethods.GET_STEP_SEQUENCE, worker.collectives()::answer);
+    methods.addLater(GrpcMethods.COMPLETE_GROUP, worker.collectives()::join);
+    methods.addLater(GrpcMethods.COMPLETE_INSTANCE, worker.collectives()::instance);
+    methods.addLater(
         GrpcMethods.RECV_BUF,
         r -> {
           seen.check("RecvBuf", r.getRequestId());
@@ -151,56 +140,11 @@ public final class WorkerEndpoint {
         });
   }
 
-  /** A method whose answer may take its time. */
-  private static <Q, R> void addLater(
-      ServerServiceDefinition.Builder b,
-      MethodDescriptor<Q, R> m,
-      Function<Q, CompletableFuture<R>> body) {
-    b.addMethod(
-        m,
-        ServerCalls.asyncUnaryCall(
-            (request, observer) -> {
-              CompletableFuture<R> answer;
-              try {
-                answer = body.apply(request);
-              } catch (Throwable t) {
-                answer = CompletableFuture.failedFuture(t);
-              }
-              CompletableFuture<R> awaited = answer;
-              ((ServerCallStreamObserver<R>) observer)
-                  .setOnCancelHandler(() -> awaited.cancel(false));
-              answer.whenComplete(
-                  (r, e) -> {
-                    if (((ServerCallStreamObserver<R>) observer).isCancelled()) {
-                      return;
-                    }
-                    if (e != null) {
-                      observer.onError(GrpcErrors.encode(e));
-                    } else {
-                      observer.onNext(r);
-                      observer.onCompleted();
-                    }
-                  });
-            }));
-  }
-
-  /** A method that answers at once, on the call's thread. */
-  static <Q, R> void add(
-      ServerServiceDefinition.Builder b, MethodDescriptor<Q, R> m, Function<Q, R> body) {
-    b.addMethod(
-        m,
-        ServerCalls.asyncUnaryCall(
-            (request, observer) -> {
-              R response;
-              try {
-                response = body.apply(request);
-              } catch (Throwable t) {
-                observer.onError(GrpcErrors.encode(t));
-                return;
-              }
-              observer.onNext(response);
-              observer.onCompleted();
-            }));
+  public ServerServiceDefinition service() {
+    ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.WORKER);
+    methods.addTo(b);
+    b.addMethod(GrpcMethods.RUN_GRAPH, ServerCalls.asyncUnaryCall(this::runGraph));
+    return b.build();
   }
 
   private RegisterGraphResponse register(RegisterGraphRequest r) {

@@ -15,7 +15,7 @@ import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -45,7 +45,7 @@ final class StepRendezvous implements Rendezvous {
   private final TaskCollectives collectives;
   private final Buffers buffers = new Buffers();
   private final Cancellation fetches = new Cancellation();
-  private final Set<PushChannel> used = ConcurrentHashMap.newKeySet();
+  private final Set<PushChannel> used = new CopyOnWriteArraySet<>();
 
   /** When this was created, or when the step last ran here. */
   private volatile long usedNanos;

@@ -3,7 +3,7 @@ package dev.millrace.cluster.worker;
 import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.proto.NodeExecStats;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import java.util.LinkedHashMap;
 import java.util.Map;
 

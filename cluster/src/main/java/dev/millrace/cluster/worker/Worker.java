@@ -4,7 +4,7 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
-import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.cluster.peer.PushChannel;
 import dev.millrace.cluster.peer.RunGraph;
@@ -60,7 +60,7 @@ public final class Worker implements WorkerPeer {
 
   private static final Duration GREETING = Duration.ofSeconds(3);
 
-  private final ServerLimits limits = ServerLimits.of(Config.ofProcess());
+  private final ServerLimits limits = ServerLimits.of(Context.current().config());
   private final TaskId task;
   private final List<Device> devices;
   private final WorkerPeers peers;

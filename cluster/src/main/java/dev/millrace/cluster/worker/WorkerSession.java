@@ -12,7 +12,7 @@ import dev.millrace.runtime.exec.RunningSteps;
 import dev.millrace.runtime.exec.Step;
 import dev.millrace.runtime.exec.StepExecutor;
 import dev.millrace.runtime.exec.StepFailures;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;

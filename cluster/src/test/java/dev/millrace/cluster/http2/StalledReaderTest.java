@@ -3,6 +3,9 @@ package dev.millrace.cluster.http2;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.ClusterSession;
 import dev.millrace.cluster.Server;
 import dev.millrace.graph.Graph;
@@ -23,6 +26,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -42,7 +46,7 @@ class StalledReaderTest {
   @BeforeEach
   void start() {
     server = Server.createLocalServer(StandardOps.registry());
-    usedBytes = BufferPool.shared().usedBytes();
+    usedBytes = BufferPool.current().usedBytes();
   }
 
   @AfterEach
@@ -97,7 +101,7 @@ class StalledReaderTest {
 
   /** Apart from the small results of other sessions, which go when they are collected. */
   private boolean isGivenBack() {
-    return BufferPool.shared().usedBytes() < usedBytes + FLOATS;
+    return BufferPool.current().usedBytes() < usedBytes + FLOATS;
   }
 
   @Test
@@ -113,7 +117,16 @@ class StalledReaderTest {
 
   @Test
   void itIsCutOffAfterAWhile() throws Exception {
-    System.setProperty("millrace.stall.seconds", "1");
+    server.close();
+    Config settings = Config.defaults().with(ClusterSettings.STALL, Duration.ofSeconds(1));
+    try (Context context = Context.of("stall", settings)) {
+      server = context.call(() -> Server.createLocalServer(StandardOps.registry()));
+      isCutOff();
+      server.close();
+    }
+  }
+
+  private void isCutOff() throws Exception {
     try (SocketChannel socket = askAndStopReading()) {
       await("the tensor is held by a reader that does not read", this::isGivenBack);
       othersGoOn();
@@ -128,8 +141,6 @@ class StalledReaderTest {
         // Cut off.
       }
       assertTrue(read < 4L * FLOATS, "all has come");
-    } finally {
-      System.clearProperty("millrace.stall.seconds");
     }
     server.worker().cleanupStep(STEP);
   }

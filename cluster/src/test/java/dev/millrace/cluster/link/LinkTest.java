@@ -14,6 +14,8 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
 import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.peer.RunGraph;
 import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.graph.Rendezvous;
@@ -122,6 +124,36 @@ class LinkTest {
       return call.feeds().stream().map(Refs::retain).toList();
     }
 
+    /** Answers with the request, or never, or not at all. */
+    @Override
+    public CompletableFuture<byte[]> call(
+        Link link, String method, byte[] request, Cancellation cancellation) {
+      if (method.equals("fail")) {
+        throw MillraceException.invalid("no such luck");
+      }
+      CompletableFuture<byte[]> answer = new CompletableFuture<>();
+      if (method.equals("wait")) {
+        cancellation.onCancel(() -> answer.completeExceptionally(cancellation.cause()));
+        waiting.countDown();
+      } else {
+        answer.complete(request);
+      }
+      return answer;
+    }
+
+    @Override
+    public int messageBytes() {
+      return 1 << 20;
+    }
+
+    @Override
+    public byte[] greeted(byte[] greeting) {
+      if (greeting.length == 0) {
+        throw MillraceException.failedPrecondition("an empty greeting");
+      }
+      return greeting;
+    }
+
     @Override
     public void linked(Link link) {
       linked.complete(link);
@@ -179,18 +211,28 @@ class LinkTest {
   private Links theirs;
 
   private Link connect(boolean withinHost) throws IOException {
-    System.setProperty(ClusterSettings.LINK_WITHIN_HOST.name(), Boolean.toString(withinHost));
-    try {
-      ours = new Links("ours", InetAddress.getLoopbackAddress(), here, threads, Platform.system());
-      theirs =
-          new Links(
-              "theirs", InetAddress.getLoopbackAddress(), there, theirThreads, Platform.system());
-    } finally {
-      System.clearProperty(ClusterSettings.LINK_WITHIN_HOST.name());
-    }
+    Config settings = Config.defaults().with(ClusterSettings.LINK_WITHIN_HOST, withinHost);
+    Context.of("link", settings).run(this::open);
     Link link = ours.connect("/job:b/replica:0/task:0", "localhost:2", invited());
     assertEquals(withinHost, link.isShared());
     return link;
+  }
+
+  private void open() {
+    ours =
+        new Links(
+            "ours",
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            here,
+            threads,
+            Platform.system());
+    theirs =
+        new Links(
+            "theirs",
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            there,
+            theirThreads,
+            Platform.system());
   }
 
   /** What theirs answer to a greeting of ours. */
@@ -235,7 +277,7 @@ class LinkTest {
   @ValueSource(booleans = {true, false})
   void tensorsOfAllKindsArriveAsTheyWere(boolean withinHost) throws Exception {
     Link link = connect(withinHost);
-    long before = BufferPool.shared().usedBytes();
+    long before = BufferPool.current().usedBytes();
     List<Tensor> sent = new ArrayList<>();
     for (int n : new int[] {0, 1, 5000, 9000, 100_000, 3_000_000}) {
       sent.add(floats(n));
@@ -267,7 +309,7 @@ class LinkTest {
       assertEquals(List.of(7L, KEY), there.delivered.poll(20, TimeUnit.SECONDS));
     }
     sent.forEach(Tensor::close);
-    assertTrue(BufferPool.shared().usedBytes() <= before, "tensors were not released");
+    assertTrue(BufferPool.current().usedBytes() <= before, "tensors were not released");
   }
 
   @ParameterizedTest
@@ -587,5 +629,53 @@ class LinkTest {
   @Test
   void thereIsNoSuchMemoryBetweenHosts() throws Exception {
     assertNull(connect(false).room(DType.FLOAT, Shape.of(100_000)));
+  }
+
+  @Test
+  void aCallByMethodIsAnsweredOrFailsWithTheOthersCause() throws Exception {
+    Link link = connect(false);
+    byte[] bytes = new byte[300_000];
+    bytes[299_999] = 7;
+    assertArrayEquals(
+        bytes, link.call("echo", bytes, null, new Cancellation()).get(20, TimeUnit.SECONDS));
+    CompletableFuture<byte[]> failed = link.call("fail", bytes, null, new Cancellation());
+    MillraceException e = failure(failed);
+    assertEquals(Code.INVALID_ARGUMENT, e.code());
+    assertEquals("no such luck", e.getMessage());
+    MillraceException tooLong =
+        failure(link.call("echo", new byte[(1 << 20) + 1], null, new Cancellation()));
+    assertEquals(Code.RESOURCE_EXHAUSTED, tooLong.code());
+    assertEquals(1, link.call("echo", new byte[1], null, new Cancellation()).get().length);
+  }
+
+  @Test
+  void aCallByMethodEndsAtItsLimitWhenCancelledAndWithTheLink() throws Exception {
+    Link link = connect(false);
+    byte[] none = new byte[0];
+    MillraceException late =
+        failure(link.call("wait", none, Duration.ofMillis(20), new Cancellation()));
+    assertEquals(Code.DEADLINE_EXCEEDED, late.code());
+    assertTrue(late.getMessage().contains("wait on /job:b"), late.getMessage());
+    Cancellation cancellation = new Cancellation();
+    CompletableFuture<byte[]> cancelled = link.call("wait", none, null, cancellation);
+    cancellation.cancel(new MillraceException(Code.CANCELLED, "given up"));
+    assertEquals(Code.ABORTED, failure(cancelled).code());
+    CompletableFuture<byte[]> lost = link.call("wait", none, null, new Cancellation());
+    theirs.close();
+    assertEquals(Code.UNAVAILABLE, failure(lost).code());
+  }
+
+  @Test
+  void aGreetingIsAnsweredWhereLinksAreAccepted() throws Exception {
+    connect(false);
+    String at = "127.0.0.1:" + theirs.port();
+    assertArrayEquals(new byte[] {1, 2}, ours.greet(at, new byte[] {1, 2}));
+    MillraceException e = assertThrows(MillraceException.class, () -> ours.greet(at, new byte[0]));
+    assertEquals(Code.FAILED_PRECONDITION, e.code());
+  }
+
+  private static MillraceException failure(CompletableFuture<?> call) {
+    return MillraceException.of(
+        assertThrows(ExecutionException.class, () -> call.get(20, TimeUnit.SECONDS)));
   }
 }

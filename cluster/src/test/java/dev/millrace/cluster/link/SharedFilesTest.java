@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
@@ -21,7 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** The shared memory of a link, both ends in one process. */
 class SharedFilesTest {
   private static final Shape MEBIBYTE = Shape.of(1 << 18);
-  private static final long LIMIT = 4 << 20;
+  private static final Config SETTINGS =
+      Config.defaults().with(ClusterSettings.LINK_SHARED_LIMIT, 4L << 20);
 
   @TempDir private Path folder;
   private SharedFiles sender;
@@ -29,8 +32,8 @@ class SharedFilesTest {
 
   @BeforeEach
   void open() {
-    sender = new SharedFiles(folder, folder, LIMIT);
-    receiver = new SharedFiles(folder, folder, LIMIT);
+    sender = new SharedFiles(folder, folder, SETTINGS);
+    receiver = new SharedFiles(folder, folder, SETTINGS);
   }
 
   @AfterEach
@@ -59,7 +62,7 @@ class SharedFilesTest {
       Tensor t = sender.room(DType.FLOAT, Shape.of(n));
       assertNotNull(t, "no room for " + n + " floats");
       pass(t).release();
-      assertTrue(sender.outgoingBytes() <= LIMIT);
+      assertTrue(sender.outgoingBytes() <= 4L << 20);
     }
   }
 

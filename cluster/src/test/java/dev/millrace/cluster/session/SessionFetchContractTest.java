@@ -21,7 +21,7 @@ import dev.millrace.ops.state.VarHandle;
 import dev.millrace.ops.state.VariableV2;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;

@@ -72,7 +72,7 @@ class CancelledCallsTest {
   private final Output element = QueueAccess.dequeue(scope, queue, List.of(DType.FLOAT)).output(0);
 
   private ManagedChannel channel() {
-    return GrpcPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
+    return TaskPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
   }
 
   @AfterEach

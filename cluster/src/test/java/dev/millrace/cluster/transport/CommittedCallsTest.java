@@ -51,7 +51,7 @@ class CommittedCallsTest {
           StandardOps.registry(),
           store);
   private final ManagedChannel channel =
-      GrpcPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
+      TaskPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
   private String graph;
 
   @BeforeEach

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 class HostileCallsTest {
   private final Server server = Server.createLocalServer(StandardOps.registry());
   private final ManagedChannel channel =
-      GrpcPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
+      TaskPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
 
   @AfterEach
   void stop() {

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.Server;
 import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.graph.Graph;
@@ -40,6 +42,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -56,22 +59,21 @@ class LimitsTest {
   private static final byte[] SETTINGS = {0, 0, 0, 4, 0, 0, 0, 0, 0};
 
   private final List<ManagedChannel> channels = new ArrayList<>();
+  private Context context;
   private Server server;
 
   /** Starts a server with these properties. */
   private ManagedChannel start(Map<String, String> properties) {
-    properties.forEach((k, v) -> System.setProperty("millrace." + k, v));
-    try {
-      server = Server.createLocalServer(StandardOps.registry());
-    } finally {
-      properties.keySet().forEach(k -> System.clearProperty("millrace." + k));
-    }
+    Map<String, String> named = new HashMap<>();
+    properties.forEach((k, v) -> named.put("millrace." + k, v));
+    context = Context.of("limits", Config.of(named, Map.of()));
+    server = context.call(() -> Server.createLocalServer(StandardOps.registry()));
     return connect();
   }
 
   private ManagedChannel connect() {
     ManagedChannel c =
-        GrpcPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
+        TaskPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
     channels.add(c);
     return c;
   }
@@ -81,6 +83,7 @@ class LimitsTest {
     channels.forEach(ManagedChannel::shutdownNow);
     if (server != null) {
       server.close();
+      context.close();
     }
   }
 

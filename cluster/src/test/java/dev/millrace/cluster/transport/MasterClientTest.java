@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Timers;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
@@ -26,7 +27,8 @@ class MasterClientTest {
     Thread.currentThread().interrupt();
     MillraceException e =
         assertThrows(
-            MillraceException.class, () -> MasterClient.await(answer, cancellation, "The master"));
+            MillraceException.class,
+            () -> MasterClient.await(Timers.system(), answer, cancellation, "The master"));
     assertEquals(Code.CANCELLED, e.code());
     assertTrue(Thread.interrupted(), "it is still known to be interrupted");
     assertTrue(cancellation.isCancelled());

@@ -52,7 +52,7 @@ class OutOfOrderCallsTest {
   private final Server server = Server.createLocalServer(StandardOps.registry());
   private final Device device = server.worker().devices().getFirst();
   private final ManagedChannel channel =
-      GrpcPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
+      TaskPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
   private String graph;
 
   /** A worker's session with a graph that sends 9 to its own device. */

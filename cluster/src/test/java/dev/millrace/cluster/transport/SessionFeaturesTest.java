@@ -61,7 +61,7 @@ import org.junit.jupiter.api.Test;
 class SessionFeaturesTest {
   private final Server server = Server.createLocalServer(StandardOps.registry());
   private final ManagedChannel channel =
-      GrpcPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
+      TaskPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
   private final Graph graph = StandardOps.newGraph();
   private final Scope scope = Scope.of(graph);
 

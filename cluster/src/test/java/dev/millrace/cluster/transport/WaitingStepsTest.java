@@ -35,7 +35,7 @@ class WaitingStepsTest {
     Output element = QueueAccess.dequeue(scope, queue, List.of(DType.FLOAT)).output(0);
     try (Server server = Server.createLocalServer(StandardOps.registry())) {
       ManagedChannel channel =
-          GrpcPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
+          TaskPeers.channel(server.target().substring("grpc://".length()), Runnable::run);
       CallOptions soon = CallOptions.DEFAULT.withDeadlineAfter(60, TimeUnit.SECONDS);
       String session =
           ClientCalls.blockingUnaryCall(

@@ -12,7 +12,7 @@ final class Scratch implements AutoCloseable {
   MemorySegment atLeast(long bytes) {
     if (buffer == null || buffer.capacityBytes() < bytes) {
       close();
-      buffer = BufferPool.shared().allocate(bytes);
+      buffer = BufferPool.current().allocate(bytes);
     }
     return buffer.memory();
   }

@@ -3,7 +3,6 @@ package dev.millrace.collective.member;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
-import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
@@ -19,7 +18,7 @@ import java.util.Arrays;
  * <pre>
  * host:   magic, version, number
  * caller: magic, version, number, {@link Hello}, hash
- * host:   hash
+ * host:   hash, or zeros if the caller's is wrong
  * </pre>
  */
 public final class Handshake {
@@ -28,6 +27,9 @@ public final class Handshake {
   private static final int NUMBER_BYTES = 16;
   private static final int HASH_BYTES = 32;
   private static final int HELLO_BYTES = 1 + 4 + 4;
+
+  /** Instead of a hash. A connection that just ends says nothing about the token. */
+  private static final byte[] REFUSED = new byte[HASH_BYTES];
 
   private Handshake() {}
 
@@ -59,9 +61,8 @@ public final class Handshake {
               .put(sign(token, "caller", both));
       timed.write(answer.flip());
       byte[] proof = new byte[HASH_BYTES];
-      try {
-        timed.read(HASH_BYTES).get(proof);
-      } catch (EOFException e) {
+      timed.read(HASH_BYTES).get(proof);
+      if (Arrays.equals(proof, REFUSED)) {
         throw stranger(channel, "does not accept");
       }
       if (!MessageDigest.isEqual(proof, sign(token, "host", both))) {
@@ -93,6 +94,7 @@ public final class Handshake {
       timed.read(HASH_BYTES).get(proof);
       byte[] both = concat(mine, theirs, hello);
       if (!MessageDigest.isEqual(proof, sign(token, "caller", both))) {
+        timed.write(ByteBuffer.wrap(REFUSED));
         throw new MillraceException(
             Code.UNAUTHENTICATED, "A caller does not know this job's token.");
       }

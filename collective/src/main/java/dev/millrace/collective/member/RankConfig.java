@@ -3,6 +3,7 @@ package dev.millrace.collective.member;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.config.RankSettings;
+import dev.millrace.base.context.Context;
 import java.net.InetSocketAddress;
 
 /**
@@ -67,7 +68,7 @@ public record RankConfig(
    * or Slurm's, in this order; without any, the only rank of a job.
    */
   public static RankConfig fromEnvironment() {
-    return fromEnvironment(Config.ofProcess());
+    return fromEnvironment(Context.current().config());
   }
 
   /** The same for settings other than this process's own. */

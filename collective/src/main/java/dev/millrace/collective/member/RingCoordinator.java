@@ -55,6 +55,9 @@ public final class RingCoordinator implements AutoCloseable {
   private volatile boolean closing;
   private volatile boolean over;
 
+  /** Whether the thread looks at no arrivals any more. */
+  private volatile boolean ended;
+
   private RingCoordinator(
       int size,
       Timeouts terms,
@@ -118,6 +121,16 @@ public final class RingCoordinator implements AutoCloseable {
   private void arrive(Handshake.Hello hello, SocketChannel channel) {
     arrivals.add(new Arrival(hello, channel));
     selector.wakeup();
+    if (ended) {
+      refuseArrivals();
+    }
+  }
+
+  /** Nobody is let in any more; whoever has just shown the token sees its connection close. */
+  private void refuseArrivals() {
+    for (Arrival a = arrivals.poll(); a != null; a = arrivals.poll()) {
+      new FrameChannel(a.channel).close();
+    }
   }
 
   private void run() {
@@ -141,6 +154,8 @@ public final class RingCoordinator implements AutoCloseable {
         }
       }
       over = true;
+      ended = true;
+      refuseArrivals();
       try {
         selector.close();
       } catch (IOException e) {

@@ -10,6 +10,7 @@ import java.lang.invoke.MethodHandle;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.spi.SelectorProvider;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,6 +35,9 @@ public final class LocalTcp {
 
   /** Sets the option if both ends of this connection are on this machine. */
   public static void tune(SocketChannel channel) {
+    if (channel.provider() != SelectorProvider.provider()) {
+      return;
+    }
     try {
       InetSocketAddress local = (InetSocketAddress) channel.getLocalAddress();
       InetSocketAddress remote = (InetSocketAddress) channel.getRemoteAddress();

@@ -2,7 +2,7 @@ package dev.millrace.collective.peers;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Platform;
+import dev.millrace.base.context.Context;
 import dev.millrace.collective.member.Liveness;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -60,7 +60,7 @@ public final class ThreadPeers {
               island,
               liveness,
               IdleStrategy.of(size, false),
-              Platform.system()));
+              Context.current().platform()));
     }
     return peers;
   }

@@ -73,7 +73,7 @@ class IslandFaultTest {
       boolean shared = this == IN_WINDOWS || this == MIXED && p.rank() % 2 == 0;
       return shared && p.island() != null
           ? p.island().allocate(bytes)
-          : BufferPool.shared().allocate(bytes);
+          : BufferPool.current().allocate(bytes);
     }
 
     /** Reduces them; {@code reduced} is called before the barrier that follows. */

@@ -1,5 +1,6 @@
 package dev.millrace.collective.member;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -113,8 +114,8 @@ class AcceptorTest {
     SocketChannel again = knock();
     read(again, 21);
     again.write(proof.duplicate());
-    ByteBuffer answer = ByteBuffer.allocate(32);
-    assertTrue(again.read(answer) < 0, "the door must close");
+    assertArrayEquals(new byte[32], read(again, 32).array(), "the door must refuse");
+    assertTrue(again.read(ByteBuffer.allocate(1)) < 0, "the door must close");
     assertTrue(guests.isEmpty());
     between.close();
   }

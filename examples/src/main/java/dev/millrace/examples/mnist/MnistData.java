@@ -38,14 +38,6 @@ public final class MnistData {
     return load(dir, "t10k");
   }
 
-  /** Fails as training would that begins with these, with a sentence about what is wrong. */
-  public static void check(Path dir, int batchSize) {
-    if (dir != null) {
-      train(dir).batches(batchSize, 0);
-      test(dir);
-    }
-  }
-
   private static MnistData load(Path dir, String part) {
     byte[] pixels = read(dir, part + "-images-idx3-ubyte", 3);
     byte[] digits = read(dir, part + "-labels-idx1-ubyte", 1);
@@ -120,6 +112,13 @@ public final class MnistData {
     return labels.length;
   }
 
+  /** Image {@code i} and its digit. */
+  Tensor[] example(int i) {
+    Tensor image = Tensor.allocate(DType.FLOAT, Shape.of(PIXELS));
+    MemorySegment.copy(images, i * PIXELS, image.data(), ValueLayout.JAVA_FLOAT, 0, PIXELS);
+    return new Tensor[] {image, Tensor.scalar(labels[i])};
+  }
+
   /** Rows {@code from} to {@code from + n} as an image tensor. */
   public Tensor images(int from, int n) {
     Tensor t = Tensor.allocate(DType.FLOAT, Shape.of(n, PIXELS));
@@ -173,17 +172,6 @@ public final class MnistData {
         y.setLong(i, labels[row]);
       }
       return new Tensor[] {x, y};
-    }
-
-    /** Passes over {@code n} batches, as if they had been taken. */
-    public void skip(long n) {
-      for (long i = 0; i < n; i++) {
-        if (next + batchSize > order.length) {
-          shuffle();
-          next = 0;
-        }
-        next += batchSize;
-      }
     }
 
     private void shuffle() {

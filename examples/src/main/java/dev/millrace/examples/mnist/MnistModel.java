@@ -5,20 +5,17 @@ import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.ops.array.Placeholder;
-import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
-import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.GraphSummaries;
 import dev.millrace.train.layers.Losses;
 import dev.millrace.train.layers.Metrics;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.VariableScope;
-import java.util.Map;
 
 /**
- * A model of the digits with everything needed to train it, as one graph.
+ * A model of the digits with everything needed to train it, as one graph outside of a job.
  *
  * @param scope where it was built, with its devices
  * @param images placeholder for rows of pixels
@@ -33,8 +30,6 @@ public record MnistModel(
     Output accuracy,
     GraphVariable globalStep,
     Node train) {
-  private static final int TEST_BATCH = 1000;
-
   /** Adds what makes one step of training: an optimizer's {@code minimize}. */
   @FunctionalInterface
   public interface TrainOp {
@@ -54,27 +49,6 @@ public record MnistModel(
     GraphSummaries.scalar(scope, "batch_accuracy", accuracy);
     GraphVariable step = GlobalStep.of(model);
     return new MnistModel(scope, x, y, loss, accuracy, step, optimizer.of(scope, loss, step));
-  }
-
-  /** How many steps it has been trained. */
-  public long stepOf(Session session) {
-    try (Tensor step = session.fetch(globalStep.read())) {
-      return step.longValue();
-    }
-  }
-
-  /** Which part of {@code data} it tells right. */
-  public double accuracyOn(MnistData data, Session session) {
-    double right = 0;
-    for (int from = 0; from < data.size(); from += TEST_BATCH) {
-      int n = Math.min(TEST_BATCH, data.size() - from);
-      try (Tensor x = data.images(from, n);
-          Tensor y = data.labels(from, n);
-          Tensor part = session.fetch(accuracy, Map.of(images, x, labels, y))) {
-        right += n * part.doubleValue();
-      }
-    }
-    return right / data.size();
   }
 
   /** The graph it is part of. */

@@ -1,6 +1,5 @@
 /**
- * Handwritten digits: the bundled {@link dev.millrace.examples.mnist.MnistData data}, the {@link
- * dev.millrace.examples.mnist.MnistModel models}, and one task of {@link
- * dev.millrace.examples.mnist.MnistTraining training} them on a cluster.
+ * Handwritten digits: the bundled {@link dev.millrace.examples.mnist.MnistData data} and {@link
+ * dev.millrace.examples.mnist.Mnist the job} that trains on them.
  */
 package dev.millrace.examples.mnist;

@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
  * no Javadoc is too short to say anything.
  */
 class DocumentedApiTest {
-  /** The end of a Javadoc comment, and the annotations that may follow it. */
+  /** The end of a Javadoc comment, and the annotations that may follow it, with their reasons. */
   private static final String BEFORE =
-      "(\\*/\\s+)?(?:@\\w+(?:\\((?:[^()]++|\\([^()]*+\\))*+\\))?\\s+)*";
+      "(\\*/\\s+)?(?:@\\w+(?:\\((?:[^()]++|\\([^()]*+\\))*+\\))?(?: //.*)?\\s+)*";
 
   private static final Pattern TYPE =
       Pattern.compile(

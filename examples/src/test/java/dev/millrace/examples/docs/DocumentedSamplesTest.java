@@ -138,7 +138,8 @@ class DocumentedSamplesTest {
             "ComingFromTfTrainTest",
             "ComingFromHorovodTest",
             "FileFormatsTest",
-            "ExtendingTest")) {
+            "ExtendingTest",
+            "ServingPageTest")) {
       Matcher m = SAMPLE.matcher(source(file));
       while (m.find()) {
         assertEquals(true, shown.contains(file + " " + m.group(1)), file + " " + m.group(1));

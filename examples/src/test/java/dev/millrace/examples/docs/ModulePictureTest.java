@@ -50,11 +50,18 @@ class ModulePictureTest {
     for (int i = 0; i < all.getLength(); i++) {
       Element dependency = (Element) all.item(i);
       String artifact = text(dependency, "artifactId");
-      if (artifact.startsWith(PREFIX) && !text(dependency, "scope").equals("test")) {
+      if (artifact.startsWith(PREFIX)
+          && !text(dependency, "scope").equals("test")
+          && !isManaged(dependency)) {
         found.add(artifact.substring(PREFIX.length()));
       }
     }
     return found;
+  }
+
+  /** Whether this is the version of a dependency rather than a dependency. */
+  private static boolean isManaged(Element dependency) {
+    return dependency.getParentNode().getParentNode().getNodeName().equals("dependencyManagement");
   }
 
   private static String text(Element parent, String child) {

@@ -9,6 +9,7 @@ import dev.millrace.cluster.InProcessCluster;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.junit.TestCluster;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.ops.array.Placeholder;
 import dev.millrace.runtime.Session;
@@ -28,25 +29,23 @@ class ReadmeTest {
   private static final int CLASSES = 10;
 
   @Test
-  void aSessionOnAClusterRunsTheGraph() {
-    try (InProcessCluster cluster =
-        InProcessCluster.start(Map.of("ps", 1, "worker", 1), StandardOps.registry())) {
-      String target = cluster.server("worker", 0).target();
-      Tensor images = images();
-      // sample session
-      Graph graph = StandardOps.newGraph();
-      // Variables on the parameter server, all else on the worker.
-      Scope scope = Scope.of(graph).withDevice(ReplicaDeviceSetter.of(1, "/job:worker/task:0"));
-      Output x = Placeholder.of(scope, DType.FLOAT, Shape.of(-1, 784));
-      Output y = Dense.of(VariableScope.of(scope), "logits", x, 10);
-      try (Session session = new ClusterSession(graph, target)) { // grpc://localhost:2221
-        session.run(Variables.initializer(scope));
-        Tensor logits = session.fetch(y, Map.of(x, images));
-        System.out.println(logits);
-      }
-      // end
-      assertLogitsAreTheProduct(graph, y, Map.of(x, images), target);
+  @TestCluster(ps = 1, workers = 1)
+  void aSessionOnAClusterRunsTheGraph(InProcessCluster cluster) {
+    String target = cluster.server("worker", 0).target();
+    Tensor images = images();
+    // sample session
+    Graph graph = StandardOps.newGraph();
+    // Variables on the parameter server, all else on the worker.
+    Scope scope = Scope.of(graph).withDevice(ReplicaDeviceSetter.of(1, "/job:worker/task:0"));
+    Output x = Placeholder.of(scope, DType.FLOAT, Shape.of(-1, 784));
+    Output y = Dense.of(VariableScope.of(scope), "logits", x, 10);
+    try (Session session = new ClusterSession(graph, target)) { // grpc://localhost:2221
+      session.run(Variables.initializer(scope));
+      Tensor logits = session.fetch(y, Map.of(x, images));
+      System.out.println(logits);
     }
+    // end
+    assertLogitsAreTheProduct(graph, y, Map.of(x, images), target);
   }
 
   /** Two images without a pixel in common, so that their logits differ. */

@@ -1,5 +1,8 @@
 package dev.millrace.interop.bench;
 
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.ClusterSession;
 import dev.millrace.graph.Graph;
 import dev.millrace.interop.MillraceServer;
@@ -100,8 +103,8 @@ public final class MillraceCluster {
   static final class ReadByRecvTensor implements ContenderProcess.Maker {
     @Override
     public Contender make(List<String> arguments) {
-      System.setProperty("millrace.link", "false");
-      return new Read().make(arguments);
+      Config settings = Config.ofProcess().with(ClusterSettings.LINK, false);
+      return Context.of("without-links", settings).call(() -> new Read().make(arguments));
     }
   }
 

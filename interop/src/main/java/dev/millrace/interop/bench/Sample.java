@@ -37,7 +37,7 @@ public record Sample(
   public static Sample of(Runnable step, Duration duration) {
     long[] nanos = new long[1024];
     int count = 0;
-    long nativeBefore = BufferPool.shared().nativeAllocations();
+    long nativeBefore = BufferPool.current().nativeAllocations();
     long heapBefore = THREADS.getTotalThreadAllocatedBytes();
     long ownHeap = 0;
     long start = Timers.system().now();
@@ -54,7 +54,7 @@ public record Sample(
       before = now;
     } while (before < end);
     long heap = THREADS.getTotalThreadAllocatedBytes() - heapBefore - ownHeap;
-    long fromSystem = BufferPool.shared().nativeAllocations() - nativeBefore;
+    long fromSystem = BufferPool.current().nativeAllocations() - nativeBefore;
     Arrays.sort(nanos, 0, count);
     return new Sample(
         count * 1e9 / (before - start),

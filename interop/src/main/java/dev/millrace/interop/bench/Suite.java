@@ -11,7 +11,11 @@ public enum Suite {
   /** Training by several processes: with parameter servers, and without. */
   TRAINING,
   /** All-reduce between processes of this machine. */
-  ALLREDUCE;
+  ALLREDUCE,
+  /** Rows of training data read per second of CPU time. */
+  INPUT,
+  /** Whole jobs as users start them: their first seconds, and what they cost. */
+  JOBS;
 
   @Override
   public String toString() {

@@ -1,5 +1,9 @@
 package dev.millrace.interop.ring;
 
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.config.ComputeSettings;
+import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.ClusterSession;
 import dev.millrace.cluster.Server;
 import dev.millrace.cluster.spec.ClusterSpec;
@@ -10,7 +14,6 @@ import dev.millrace.interop.ChildProcess;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.runtime.Session;
-import dev.millrace.tensor.math.Parallel;
 import dev.millrace.train.PsStrategy;
 import dev.millrace.train.ReplicaDeviceSetter;
 import dev.millrace.train.optimizer.GradientDescent;
@@ -31,9 +34,13 @@ final class PsTask {
   private PsTask() {}
 
   static void main(String[] args) throws IOException {
-    Parallel.setThreads(1);
     // The hosts are really one machine: what tasks share in memory would not pass the links.
-    System.setProperty("millrace.link", "false");
+    Config settings =
+        Config.ofProcess().with(ComputeSettings.THREADS, 1).with(ClusterSettings.LINK, false);
+    Context.of("task", settings).<Void, IOException>call(() -> work(args));
+  }
+
+  private static Void work(String[] args) throws IOException {
     List<String> ps = List.of(args[1].split(","));
     ClusterSpec cluster = ClusterSpec.of(Map.of("ps", ps, "worker", List.of(args[2].split(","))));
     TaskId task = new TaskId(args[3], Integer.parseInt(args[4]));
@@ -42,7 +49,7 @@ final class PsTask {
         ChildProcess.reply(System.out, "ready");
         // Until whoever started it lets go of it.
         System.in.transferTo(OutputStream.nullOutputStream());
-        return;
+        return null;
       }
       String here = "/job:worker/task:" + task.index();
       Scope scope =
@@ -65,5 +72,6 @@ final class PsTask {
             RankModel.batch(task.index()));
       }
     }
+    return null;
   }
 }

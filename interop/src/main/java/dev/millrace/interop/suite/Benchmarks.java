@@ -1,6 +1,7 @@
 package dev.millrace.interop.suite;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.CommandSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.config.TestSettings;
 import dev.millrace.interop.PythonTensorFlow;
@@ -16,6 +17,7 @@ import dev.millrace.interop.bench.Contender;
 import dev.millrace.interop.bench.ContenderProcess;
 import dev.millrace.interop.bench.HandWritten;
 import dev.millrace.interop.bench.HookedTraining;
+import dev.millrace.interop.bench.InputReading;
 import dev.millrace.interop.bench.Match;
 import dev.millrace.interop.bench.MillraceCluster;
 import dev.millrace.interop.bench.MillraceLocal;
@@ -26,12 +28,15 @@ import dev.millrace.interop.bench.Suite;
 import dev.millrace.interop.bench.TensorFlowCluster;
 import dev.millrace.interop.bench.TensorFlowLocal;
 import dev.millrace.interop.bench.TrainingBatch;
+import dev.millrace.interop.job.ClickBenchmark;
+import dev.millrace.interop.job.StartupBenchmark;
 import dev.millrace.interop.ring.DataParallel;
 import dev.millrace.interop.ring.SyncTraining;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -51,6 +56,11 @@ import java.util.stream.Stream;
  */
 public final class Benchmarks {
   private static final int BATCH = 100;
+
+  /** How long whole jobs run at least. */
+  private static final Duration START = Duration.ofSeconds(30);
+
+  private static final Duration JOB = Duration.ofSeconds(60);
   private static final List<Model> MODELS = List.of(Model.SOFTMAX, Model.MLP, Model.CNN);
 
   private static final List<String> PURE_JAVA = List.of("-Dmillrace.native=false");
@@ -179,6 +189,13 @@ public final class Benchmarks {
         "client, scalar of the ps",
         () -> TensorFlowCluster.client(true),
         () -> MillraceCluster.client(true));
+    for (String format : InputReading.FORMATS) {
+      ask(
+          Suite.INPUT,
+          "input " + format + ", rows per CPU second",
+          () -> InputReading.tensorFlow(format, input()),
+          () -> InputReading.millrace(format, input()));
+    }
     for (NullStep what : NullStep.values()) {
       for (int ps = 1; ps <= 2; ps++) {
         for (int workers = 1; workers <= 2; workers++) {
@@ -192,6 +209,19 @@ public final class Benchmarks {
         }
       }
     }
+  }
+
+  /** Files of training data. The first call has Python write them in all formats. */
+  private Path input() {
+    Path own = folder.resolve("input");
+    if (!Files.exists(own)) {
+      try {
+        InputReading.write(Files.createDirectories(own));
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+    return own;
   }
 
   /** A contender that writes in a folder of its own. */
@@ -238,7 +268,8 @@ public final class Benchmarks {
   private void check(List<String> words) {
     for (String word : words) {
       if (questions.stream().noneMatch(q -> q.isMeant(List.of(word)))
-          && allReduces(List.of(word)).sizes().isEmpty()) {
+          && allReduces(List.of(word)).sizes().isEmpty()
+          && jobs(List.of(word)).isEmpty()) {
         throw MillraceException.invalid(
             "No question has '%s' in its name, and no suite is called so: %s.",
             word, List.of(Suite.values()));
@@ -252,10 +283,12 @@ public final class Benchmarks {
       List<String> names =
           suite == Suite.ALLREDUCE
               ? allReduces(words).questions()
-              : questions.stream()
-                  .filter(q -> q.suite == suite && q.isMeant(words))
-                  .map(Question::name)
-                  .toList();
+              : suite == Suite.JOBS
+                  ? jobs(words)
+                  : questions.stream()
+                      .filter(q -> q.suite == suite && q.isMeant(words))
+                      .map(Question::name)
+                      .toList();
       if (!names.isEmpty()) {
         System.out.println(suite);
         names.forEach(n -> System.out.println("  " + n));
@@ -278,6 +311,36 @@ public final class Benchmarks {
     if (!allReduces.sizes().isEmpty()) {
       AllReduceBenchmark.run(report, allReduces.withRounds(match.rounds()));
     }
+    if (!jobs(words).isEmpty()) {
+      jobs(jobs(words), match);
+    }
+  }
+
+  /** The questions about whole jobs that {@code words} name. */
+  private static List<String> jobs(List<String> words) {
+    return Stream.concat(Stream.of(StartupBenchmark.QUESTION), ClickBenchmark.QUESTIONS.stream())
+        .filter(q -> isMeant(Suite.JOBS, q, words))
+        .toList();
+  }
+
+  /** Starts the command of the source tree, as a user does. */
+  private void jobs(List<String> wanted, Match match) throws IOException {
+    String home = Config.ofProcess().get(CommandSettings.HOME);
+    if (home.isEmpty()) {
+      report.absent("Whole jobs are started from a source tree: run ./millrace bench.");
+      return;
+    }
+    if (wanted.contains(StartupBenchmark.QUESTION)) {
+      StartupBenchmark.run(report, Path.of(home), match.rounds(), atLeast(START, match));
+    }
+    List<String> clicks = ClickBenchmark.QUESTIONS.stream().filter(wanted::contains).toList();
+    if (!clicks.isEmpty()) {
+      ClickBenchmark.run(report, Path.of(home), clicks, match.rounds(), atLeast(JOB, match));
+    }
+  }
+
+  private static Duration atLeast(Duration least, Match match) {
+    return match.turn().compareTo(least) > 0 ? match.turn() : least;
   }
 
   private static boolean isSuite(String word) {

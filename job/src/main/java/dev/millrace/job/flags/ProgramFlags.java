@@ -116,6 +116,11 @@ public final class ProgramFlags {
     return get(name, Path.class);
   }
 
+  /** The value of a flag that is one of the constants of an enum. */
+  public <E extends Enum<E>> E choice(String name, Class<E> type) {
+    return get(name, type);
+  }
+
   /** Whether a flag that is a boolean is on. */
   public boolean isOn(String name) {
     return get(name, Boolean.class);

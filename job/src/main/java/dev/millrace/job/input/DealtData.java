@@ -31,16 +31,16 @@ public record DealtData(Dataset source, InputLedger ledger, int worker) implemen
     @Override
     public Tensor[] next() {
       while (true) {
-        Tensor[] element = in.next();
-        if (element == null) {
+        boolean mine = dealer.next() == worker;
+        Tensor[] element = mine ? in.next() : null;
+        if (mine ? element == null : !in.skipNext()) {
           begin(epoch + 1, true);
-        } else {
-          passed++;
-          if (dealer.next() == worker) {
-            given++;
-            return element;
-          }
-          Elements.release(element);
+          continue;
+        }
+        passed++;
+        if (mine) {
+          given++;
+          return element;
         }
       }
     }
@@ -68,8 +68,7 @@ public record DealtData(Dataset source, InputLedger ledger, int worker) implemen
     public void seek(long[] position) {
       begin(position[0], false);
       while (given < position[1]) {
-        Tensor[] element = in.next();
-        if (element == null) {
+        if (!in.skipNext()) {
           throw MillraceException.failedPrecondition(
               "The training data ends before the place that was saved: worker %d had taken %d"
                   + " elements of epoch %d, and there are %d now. Give the job the data it had, or"
@@ -80,7 +79,6 @@ public record DealtData(Dataset source, InputLedger ledger, int worker) implemen
         if (dealer.next() == worker) {
           given++;
         }
-        Elements.release(element);
       }
     }
 

@@ -30,6 +30,15 @@ public final class InputLedger {
       return epochs[i] > epoch ? Long.MAX_VALUE : epochs[i] == epoch ? counts[i] : 0;
     }
 
+    /** How many of the {@code dealt} elements of {@code epoch} all its workers have taken. */
+    long taken(long epoch, long dealt) {
+      long sum = 0;
+      for (int i = 0; i < workers; i++) {
+        sum += Math.min(taken(i, epoch), share(dealt, i, workers));
+      }
+      return sum;
+    }
+
     long firstEpoch() {
       return Arrays.stream(epochs).min().orElseThrow();
     }
@@ -93,6 +102,27 @@ public final class InputLedger {
   /** Where worker {@code i} is: the epoch and how many elements of it it has taken. */
   public long[] position(int i) {
     return new long[] {own.epochs[i], own.counts[i]};
+  }
+
+  /**
+   * How many elements worker {@code i} has still to take before it has had its share of the first
+   * {@code epochs} epochs, each of {@code elements} elements.
+   */
+  public long left(int i, long epochs, long elements) {
+    long left = 0;
+    for (long e = own.epochs[i]; e < epochs; e++) {
+      long dealt = elements;
+      for (Generation g : earlier) {
+        dealt -= g.taken(e, dealt);
+      }
+      left += share(dealt, i, own.workers) - (e == own.epochs[i] ? own.counts[i] : 0);
+    }
+    return left;
+  }
+
+  /** How many of {@code elements} fall to worker {@code i} of {@code workers}. */
+  private static long share(long elements, int i, int workers) {
+    return elements / workers + (i < elements % workers ? 1 : 0);
   }
 
   /** Whether some elements of {@code epoch} were taken by earlier generations. */

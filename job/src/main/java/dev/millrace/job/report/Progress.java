@@ -74,7 +74,9 @@ public final class Progress {
     own++;
     loss = mixed(loss, stepLoss, 0.05);
     long now = clock.getAsLong();
-    if (now - shown < (terminal ? REWRITE_NANOS : LINE_NANOS) && step < steps) {
+    boolean due = now - shown >= (terminal ? REWRITE_NANOS : LINE_NANOS);
+    // The first step is shown at once: it ends the wait for other tasks.
+    if (shownStep >= 0 && !due && step < steps) {
       return;
     }
     // What came before the first line, as waiting for other tasks, says nothing about the rate; nor
@@ -140,12 +142,6 @@ public final class Progress {
         : seconds < 6000
             ? Math.round(seconds / 60.) + " min"
             : seconds / 3600 + " h " + seconds % 3600 / 60 + " min";
-  }
-
-  /** A checkpoint was tested. */
-  public void tested(long step, double accuracy) {
-    out.printf(Locale.ROOT, "step %d/%d  test accuracy %.2f %%%n", step, steps, accuracy * 100);
-    out.flush();
   }
 
   /** The model was evaluated at {@code step}. */

@@ -62,7 +62,16 @@ class InputLedgerTest {
     assertTrue(Arrays.stream(seen).max().orElseThrow() <= least + 2, Arrays.toString(seen));
     // One worker takes all that is left of the epochs that were begun.
     int most = Arrays.stream(seen).max().orElseThrow();
-    train(new int[] {most * ELEMENTS - total});
+    int left = most * ELEMENTS - total;
+    InputLedger three = InputLedger.of(table, 3);
+    long shares = 0;
+    for (int i = 0; i < 3; i++) {
+      shares += three.left(i, most, ELEMENTS);
+    }
+    assertEquals(left, shares);
+    assertEquals(left, InputLedger.of(table, 1).left(0, most, ELEMENTS));
+    train(new int[] {left});
+    assertEquals(0, InputLedger.of(table, 1).left(0, most, ELEMENTS));
     int[] all = new int[ELEMENTS];
     Arrays.fill(all, most);
     assertArrayEquals(all, seen);

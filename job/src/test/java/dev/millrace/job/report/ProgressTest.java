@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,7 +26,7 @@ class ProgressTest {
     p.step(99, 1.5);
     p.end(101);
     String text = bytes.toString(StandardCharsets.UTF_8);
-    assertEquals("step 100/100  loss 1.5000", text.strip());
+    assertEquals("step 99/100  loss 1.5000\nstep 100/100  loss 1.5000", text.strip());
     assertFalse(text.contains("\r") || text.contains("\033"), text);
   }
 
@@ -36,7 +37,16 @@ class ProgressTest {
     p.step(99, 1.5);
     p.end(100);
     assertEquals(
-        "step 100/100  loss 1.5000  2 own steps", bytes.toString(StandardCharsets.UTF_8).strip());
+        List.of("step 97/100  loss 1.5000  1 own steps", "step 100/100  loss 1.5000  2 own steps"),
+        bytes.toString(StandardCharsets.UTF_8).lines().toList());
+  }
+
+  @Test
+  void theFirstStepIsShownAtOnce() {
+    Progress p = progress(false);
+    p.step(1, 1.5);
+    p.step(2, 1.5);
+    assertEquals("step 1/100  loss 1.5000", bytes.toString(StandardCharsets.UTF_8).strip());
   }
 
   @Test

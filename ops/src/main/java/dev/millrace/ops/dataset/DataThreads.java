@@ -2,6 +2,7 @@ package dev.millrace.ops.dataset;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.AsyncKernel;
 import dev.millrace.graph.Kernel;
 import java.util.concurrent.CompletableFuture;
@@ -13,29 +14,34 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Threads of this process that walk through datasets and call their functions. They are threads of
- * the platform: functions compute, and virtual threads that compute keep others from running.
+ * Threads of a context that walk through datasets and call their functions. They are threads of the
+ * platform: functions compute, and virtual threads that compute keep others from running.
+ *
+ * <p>Threading: any thread.
  */
 final class DataThreads {
   private static final long IDLE_SECONDS = 5;
 
-  private static final ExecutorService POOL =
-      new ThreadPoolExecutor(
-          0,
-          Integer.MAX_VALUE,
-          IDLE_SECONDS,
-          TimeUnit.SECONDS,
-          new SynchronousQueue<>(),
-          Thread.ofPlatform().name("millrace-data-", 0).daemon().factory());
+  private static final Context.Part<ExecutorService> POOL = Context.Part.of(DataThreads::pool);
 
   private DataThreads() {}
 
+  private static ExecutorService pool(Context context) {
+    return new ThreadPoolExecutor(
+        0,
+        Integer.MAX_VALUE,
+        IDLE_SECONDS,
+        TimeUnit.SECONDS,
+        new SynchronousQueue<>(),
+        context.threads("millrace-data-"));
+  }
+
   static void start(Runnable work) {
-    POOL.execute(work);
+    Context.current().get(POOL).execute(work);
   }
 
   static <T> CompletableFuture<T> start(Supplier<T> work) {
-    return CompletableFuture.supplyAsync(work, POOL);
+    return CompletableFuture.supplyAsync(work, Context.current().get(POOL));
   }
 
   /** {@code kernel}, run on one of these threads. */

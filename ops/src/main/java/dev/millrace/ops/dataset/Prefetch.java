@@ -3,6 +3,7 @@ package dev.millrace.ops.dataset;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Op;
 import dev.millrace.tensor.Tensor;
@@ -88,7 +89,8 @@ final class Prefetch extends DatasetValue {
 
     private synchronized Tensor[] take(Cancellation c) {
       if (thread == null) {
-        thread = Thread.ofPlatform().name("millrace-prefetch").daemon().start(this::fill);
+        thread = Context.current().platform().newThread("millrace-prefetch", this::fill);
+        thread.start();
       }
       while (buffer.isEmpty() && !over) {
         c.check();

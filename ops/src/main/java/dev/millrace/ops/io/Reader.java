@@ -2,7 +2,7 @@ package dev.millrace.ops.io;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.resource.Resources;
 import dev.millrace.ops.queue.Queue;
@@ -100,7 +100,7 @@ final class Reader implements Resources.Resource {
 
   private void awaitTurn(KernelContext c) {
     try {
-      while (!Timers.system().tryLock(turn, LOOK_NANOS)) {
+      while (!Context.current().timers().tryLock(turn, LOOK_NANOS)) {
         c.cancellation().check();
       }
     } catch (InterruptedException e) {

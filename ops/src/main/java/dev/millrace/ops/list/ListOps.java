@@ -7,7 +7,7 @@ import java.util.stream.Stream;
 /** The ops of this package. */
 public final class ListOps {
   public static final List<Op> ALL =
-      Stream.of(TensorListOps.ALL, Optionals.ALL).flatMap(List::stream).toList();
+      Stream.of(TensorListOps.ALL, ListPieces.ALL, Optionals.ALL).flatMap(List::stream).toList();
 
   private ListOps() {}
 }

@@ -320,7 +320,7 @@ final class TensorListOps {
   }
 
   /** The shape that input {@code i} describes; a scalar -1 stands for any. */
-  private static Shape shape(KernelContext c, int i) {
+  static Shape shape(KernelContext c, int i) {
     Tensor t = c.input(i);
     if (t.shape().rank() == 1) {
       return Shape.of(t.toLongs());

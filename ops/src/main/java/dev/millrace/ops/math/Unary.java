@@ -101,6 +101,24 @@ public final class Unary {
       op("Sinh", FLOATING, UnaryOp.SINH, (s, g) -> mul(s, g.dy(), of(s, Unary.COSH, x(s, g))));
   public static final Op COSH =
       op("Cosh", FLOATING, UnaryOp.COSH, (s, g) -> mul(s, g.dy(), of(s, SINH, x(s, g))));
+  public static final Op ASINH =
+      op(
+          "Asinh",
+          FLOATING,
+          UnaryOp.ASINH,
+          (s, g) -> Arithmetic.realDiv(s, g.dy(), of(s, COSH, y(s, g))));
+  public static final Op ACOSH =
+      op(
+          "Acosh",
+          FLOATING,
+          UnaryOp.ACOSH,
+          (s, g) -> Arithmetic.realDiv(s, g.dy(), of(s, SINH, y(s, g))));
+  public static final Op ATANH =
+      op(
+          "Atanh",
+          FLOATING,
+          UnaryOp.ATANH,
+          (s, g) -> mul(s, g.dy(), reciprocal(s, sub(s, one(s, g), square(s, x(s, g))))));
   public static final Op ERF = op("Erf", REAL, UnaryOp.ERF, (s, g) -> bell(s, g, 2));
   public static final Op ERFC = op("Erfc", REAL, UnaryOp.ERFC, (s, g) -> bell(s, g, -2));
   public static final Op SIGN = flat("Sign", NUMBER, UnaryOp.SIGN);
@@ -143,6 +161,9 @@ public final class Unary {
           ATAN,
           SINH,
           COSH,
+          ASINH,
+          ACOSH,
+          ATANH,
           ERF,
           ERFC,
           SIGN,

@@ -14,6 +14,7 @@ public final class SparseOps {
               SparsePieces.ALL,
               SparseSum.ALL,
               SparseCross.ALL,
+              SetOperations.ALL,
               List.of(
                   SetSize.OP,
                   SparseReorder.OP,

@@ -404,7 +404,8 @@ public final class TensorList extends VariantValue {
     return zeros(type, shape);
   }
 
-  private static Tensor zeros(DType type, Shape shape) {
+  /** A tensor of zeros or empty strings, with a counted reference that is the caller's. */
+  public static Tensor zeros(DType type, Shape shape) {
     Tensor zero = Refs.allocate(type, shape);
     if (type.isPlain()) {
       zero.data().fill((byte) 0);

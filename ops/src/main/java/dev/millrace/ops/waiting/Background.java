@@ -1,6 +1,7 @@
 package dev.millrace.ops.waiting;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.AsyncKernel;
 import dev.millrace.graph.Kernel;
 import dev.millrace.graph.KernelContext;
@@ -14,7 +15,10 @@ public final class Background {
    */
   public static AsyncKernel of(Kernel kernel) {
     return (c, done) ->
-        Thread.ofVirtual().name("millrace-io " + c.node().name()).start(() -> run(kernel, c, done));
+        Context.current()
+            .platform()
+            .newVirtualThread("millrace-io " + c.node().name(), () -> run(kernel, c, done))
+            .start();
   }
 
   private static void run(Kernel kernel, KernelContext c, Runnable done) {

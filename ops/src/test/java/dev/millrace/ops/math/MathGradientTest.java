@@ -35,12 +35,22 @@ class MathGradientTest {
     Tensor y = positive(S, 2);
     GradientCheck.Function f = (s, in) -> s.node(op.name()).input(in.getFirst()).add().output();
     if (op.inputs().size() == 1) {
+      if (op.name().equals("Acosh")) {
+        aboveOne(x);
+      }
       GradientCheck.check(f, x);
       return;
     }
     GradientCheck.Function two =
         (s, in) -> s.node(op.name()).input(in.get(0)).input(in.get(1)).add().output();
     GradientCheck.check(two, x, y);
+  }
+
+  /** Where Acosh has values. */
+  private static void aboveOne(Tensor x) {
+    for (long i = 0; i < x.elements(); i++) {
+      x.setDouble(i, x.doubleAt(i) + 1.1);
+    }
   }
 
   static Stream<Op> broadcasting() {

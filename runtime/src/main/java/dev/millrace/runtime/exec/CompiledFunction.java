@@ -3,7 +3,7 @@ package dev.millrace.runtime.exec;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.FunctionGraph;
 import dev.millrace.graph.Procedure;
@@ -82,7 +82,7 @@ final class CompiledFunction implements Procedure {
             body.results().size(),
             null,
             null,
-            Timers.system());
+            Context.current().timers());
     try (Cancellation.Registration _ =
         cancellation.onCancel(() -> step.fail(cancellation.cause()))) {
       if (!step.hasFailed()) {

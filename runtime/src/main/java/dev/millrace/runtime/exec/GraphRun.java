@@ -10,6 +10,7 @@ import dev.millrace.graph.Procedure;
 import dev.millrace.graph.Rendezvous;
 import dev.millrace.graph.resource.Resources;
 import dev.millrace.graph.resource.Variable;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.DeviceMemory;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;

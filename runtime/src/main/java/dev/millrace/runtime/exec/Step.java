@@ -6,6 +6,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.graph.Rendezvous;
 import dev.millrace.graph.resource.VariableStore;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;

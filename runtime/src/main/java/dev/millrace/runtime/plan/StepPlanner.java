@@ -7,6 +7,8 @@ import dev.millrace.runtime.device.Device;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
@@ -47,7 +49,10 @@ public final class StepPlanner<P> {
   private final Maker<P> maker;
   private final Map<StepSignature, P> plans = new ConcurrentHashMap<>();
 
-  /** Devices of the nodes placed so far. Guarded by this, as is the count. */
+  /** Held while a plan is made, which may wait for other tasks. */
+  private final Lock planning = new ReentrantLock();
+
+  /** Devices of the nodes placed so far. Guarded by the lock, as is the count. */
   private Map<Node, String> placement = Map.of();
 
   private int placedNodes;
@@ -71,38 +76,53 @@ public final class StepPlanner<P> {
     return known != null ? known : makePlan(s);
   }
 
-  private synchronized P makePlan(StepSignature s) {
-    P known = plans.get(s);
-    if (known != null) {
-      return known;
+  private P makePlan(StepSignature s) {
+    planning.lock();
+    try {
+      P known = plans.get(s);
+      if (known != null) {
+        return known;
+      }
+      P plan = maker.make(s, stepGraph(s));
+      plans.put(s, plan);
+      return plan;
+    } finally {
+      planning.unlock();
     }
-    P plan = maker.make(s, stepGraph(s));
-    plans.put(s, plan);
-    return plan;
   }
 
   /** The part of the graph that a step runs, with a device for each node. */
-  public synchronized Graph stepGraph(StepSignature s) {
-    s.checkIn(graph);
-    place();
-    Graph step = ClientGraph.of(graph, s, placement, rules.boundary);
-    return rules.simplify ? Simplifier.simplify(step, s.targetSet()) : step;
+  public Graph stepGraph(StepSignature s) {
+    planning.lock();
+    try {
+      s.checkIn(graph);
+      place();
+      Graph step = ClientGraph.of(graph, s, placement, rules.boundary);
+      return rules.simplify ? Simplifier.simplify(step, s.targetSet()) : step;
+    } finally {
+      planning.unlock();
+    }
   }
 
   /** Gives a device to every node that has none. Throws if there is none for one of them. */
-  public synchronized void place() {
-    if (graph.size() == placedNodes) {
-      return;
-    }
-    Map<Node, String> before = placement;
-    placement = Placer.place(graph, devices, rules.soft, before);
-    placedNodes = graph.size();
-    if (rules.placed != null) {
-      for (Node n : graph.nodes()) {
-        if (!before.containsKey(n) && placement.containsKey(n)) {
-          rules.placed.accept(n, placement.get(n));
+  public void place() {
+    planning.lock();
+    try {
+      if (graph.size() == placedNodes) {
+        return;
+      }
+      Map<Node, String> before = placement;
+      placement = Placer.place(graph, devices, rules.soft, before);
+      placedNodes = graph.size();
+      if (rules.placed != null) {
+        for (Node n : graph.nodes()) {
+          if (!before.containsKey(n) && placement.containsKey(n)) {
+            rules.placed.accept(n, placement.get(n));
+          }
         }
       }
+    } finally {
+      planning.unlock();
     }
   }
 
@@ -110,20 +130,30 @@ public final class StepPlanner<P> {
    * Adds nodes to the graph and places them. If that fails, the graph is again what it was, so that
    * the caller may try again.
    */
-  public synchronized void grow(Consumer<Graph> addNodes) {
-    int before = graph.size();
+  public void grow(Consumer<Graph> addNodes) {
+    planning.lock();
     try {
-      addNodes.accept(graph);
-      place();
-    } catch (MillraceException e) {
-      graph.truncate(before);
-      throw e;
+      int before = graph.size();
+      try {
+        addNodes.accept(graph);
+        place();
+      } catch (MillraceException e) {
+        graph.truncate(before);
+        throw e;
+      }
+    } finally {
+      planning.unlock();
     }
   }
 
   /** Forgets all plans and gives each to {@code end}. */
-  public synchronized void close(Consumer<P> end) {
-    plans.values().forEach(end);
-    plans.clear();
+  public void close(Consumer<P> end) {
+    planning.lock();
+    try {
+      plans.values().forEach(end);
+      plans.clear();
+    } finally {
+      planning.unlock();
+    }
   }
 }

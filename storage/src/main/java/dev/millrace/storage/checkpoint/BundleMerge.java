@@ -115,7 +115,7 @@ public final class BundleMerge {
   }
 
   private void publish() {
-    AtomicFile.makeDirectories(target.getParent());
+    AtomicFile.makeDirectories(AtomicFile.folderOf(target));
     synchronized (BundleIndex.publishing(target)) {
       publishAlone();
     }
@@ -132,10 +132,10 @@ public final class BundleMerge {
       for (int i = 0; i < dataFiles.size(); i++) {
         AtomicFile.move(dataFiles.get(i), BundleIndex.dataFile(target, i, shards));
       }
-      AtomicFile.syncDirectory(target.getParent());
+      AtomicFile.syncDirectory(AtomicFile.folderOf(target));
       index.publish();
     }
-    AtomicFile.syncDirectory(target.getParent());
+    AtomicFile.syncDirectory(AtomicFile.folderOf(target));
     BundleIndex.removeOtherData(target, shards);
   }
 

@@ -13,6 +13,7 @@ import dev.millrace.tensor.Tensor;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a checkpoint: a tensor bundle, of one data file or many, written by Millrace or TensorFlow.
@@ -182,14 +183,15 @@ public final class BundleReader implements AutoCloseable {
   }
 
   private BundleEntryProto entry(String name) {
-    if (!contains(name)) {
+    BundleEntryProto entry = index.entries().get(ByteString.copyFromUtf8(name));
+    if (entry == null || !contains(name)) {
       throw new MillraceException(
           Code.NOT_FOUND,
           String.format(
               "Key %s not found in checkpoint %s, which has %d other tensors.",
               name, prefix, names().size()));
     }
-    return index.entries().get(ByteString.copyFromUtf8(name));
+    return entry;
   }
 
   private DType dtypeOf(String name, BundleEntryProto entry) {
@@ -200,7 +202,8 @@ public final class BundleReader implements AutoCloseable {
     }
   }
 
-  private MillraceException unreadable(String name, String why, Throwable cause) {
+  private MillraceException unreadable(
+      String name, @Nullable String why, @Nullable Throwable cause) {
     return new MillraceException(
         Code.UNIMPLEMENTED,
         String.format("Tensor '%s' in checkpoint %s: %s", name, prefix, why),

@@ -30,7 +30,7 @@ public final class BundleWriter implements AutoCloseable {
   /** Starts the bundle {@code prefix} and creates its directory if necessary. */
   public BundleWriter(Path prefix) {
     this.prefix = prefix.toAbsolutePath();
-    AtomicFile.makeDirectories(this.prefix.getParent());
+    AtomicFile.makeDirectories(AtomicFile.folderOf(this.prefix));
     data = new AtomicFile(BundleIndex.dataFile(this.prefix, 0, 1));
   }
 
@@ -141,10 +141,10 @@ public final class BundleWriter implements AutoCloseable {
         new BundleIndex(shards, entries).write(index);
         index.seal();
         data.publishAs(BundleIndex.dataFile(prefix, 0, shards));
-        AtomicFile.syncDirectory(prefix.getParent());
+        AtomicFile.syncDirectory(AtomicFile.folderOf(prefix));
         index.publish();
       }
-      AtomicFile.syncDirectory(prefix.getParent());
+      AtomicFile.syncDirectory(AtomicFile.folderOf(prefix));
       BundleIndex.removeOtherData(prefix, shards);
     }
   }

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.Preconditions;
 import dev.millrace.proto.SavedSlice;
 import dev.millrace.proto.SavedSliceMeta;
 import dev.millrace.proto.SavedTensorSlices;
@@ -175,7 +176,7 @@ public final class SliceTableReader {
   }
 
   private SavedSlice data(String name, Stored stored, TensorSlice slice) {
-    Path file = stored.slices.get(slice);
+    Path file = Preconditions.value(stored.slices.get(slice), "The file of a slice");
     SavedSlice data = entry(file, slice.keyOf(name)).getData();
     long needed = slice.shapeIn(stored.shape).elements();
     if (SliceValues.count(data.getData(), stored.dtype) != needed) {

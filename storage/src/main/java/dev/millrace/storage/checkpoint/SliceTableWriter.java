@@ -33,7 +33,7 @@ public final class SliceTableWriter {
   /** Starts the checkpoint {@code file} and creates its directory if necessary. */
   public SliceTableWriter(Path file) {
     this.file = file.toAbsolutePath();
-    AtomicFile.makeDirectories(this.file.getParent());
+    AtomicFile.makeDirectories(AtomicFile.folderOf(this.file));
   }
 
   /** Adds a whole tensor. */
@@ -96,6 +96,6 @@ public final class SliceTableWriter {
       out.seal();
       out.publish();
     }
-    AtomicFile.syncDirectory(file.getParent());
+    AtomicFile.syncDirectory(AtomicFile.folderOf(file));
   }
 }

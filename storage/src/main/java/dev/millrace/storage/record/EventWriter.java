@@ -3,7 +3,7 @@ package dev.millrace.storage.record;
 import com.google.protobuf.ByteString;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.proto.Event;
 import dev.millrace.proto.Summary;
 import dev.millrace.storage.AtomicFile;
@@ -22,6 +22,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes an event file that TensorBoard shows. A background thread writes queued events, so that a
@@ -49,7 +50,7 @@ public final class EventWriter implements AutoCloseable {
   private final Semaphore room = new Semaphore(QUEUE_EVENTS);
 
   /** The first failure; nothing is written after it. */
-  private volatile MillraceException failure;
+  private volatile @Nullable MillraceException failure;
 
   /** Starts an event file in {@code directory} and creates that if necessary. */
   public EventWriter(Path directory) {
@@ -74,7 +75,8 @@ public final class EventWriter implements AutoCloseable {
 
   /** Flushes after a while, again and again until the writer is closed. */
   private void flushLater() {
-    Timers.system()
+    Context.current()
+        .timers()
         .later(
             flushNanos,
             () -> {
@@ -92,7 +94,7 @@ public final class EventWriter implements AutoCloseable {
 
   private static RecordWriter startFile(Path directory, String suffix) {
     AtomicFile.makeDirectories(directory);
-    Instant now = Timers.system().wallTime();
+    Instant now = Context.current().timers().wallTime();
     RecordWriter records = RecordWriter.createNew(directory.resolve(fileName(now, suffix)));
     records.write(
         Event.newBuilder().setWallTime(seconds(now)).setFileVersion(VERSION).build().toByteArray());
@@ -144,9 +146,9 @@ public final class EventWriter implements AutoCloseable {
     Event stamped =
         event.getWallTime() != 0
             ? event
-            : event.toBuilder().setWallTime(seconds(Timers.system().wallTime())).build();
+            : event.toBuilder().setWallTime(seconds(Context.current().timers().wallTime())).build();
     try {
-      if (!Timers.system().tryAcquire(room, PATIENCE.toNanos())) {
+      if (!Context.current().timers().tryAcquire(room, PATIENCE.toNanos())) {
         throw stalled("take another event");
       }
     } catch (InterruptedException e) {
@@ -206,7 +208,7 @@ public final class EventWriter implements AutoCloseable {
 
   private void await(Future<?> done) {
     try {
-      Timers.system().get(done, PATIENCE);
+      Context.current().timers().get(done, PATIENCE);
     } catch (TimeoutException e) {
       throw stalled("be flushed");
     } catch (InterruptedException e) {

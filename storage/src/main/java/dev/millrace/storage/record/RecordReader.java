@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.InflaterInputStream;
 import java.util.zip.ZipException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the records of a TFRecord file in order. Verifies both checksums of every record. Uses at
@@ -50,6 +51,11 @@ public final class RecordReader implements AutoCloseable {
   private int start;
   private int end;
 
+  /** The record last read is from here to {@code to}. */
+  private int from;
+
+  private int to;
+
   /** The position of {@code start} in the (uncompressed) file. */
   private long position;
 
@@ -82,6 +88,16 @@ public final class RecordReader implements AutoCloseable {
   }
 
   /**
+   * Reads the records in {@code in}, which gives the uncompressed data of {@code file} from byte
+   * {@code position} on, and takes {@code in} over.
+   */
+  public static RecordReader of(Path file, InputStream in, long position) {
+    RecordReader reader = new RecordReader(file, in, false);
+    reader.position = position;
+    return reader;
+  }
+
+  /**
    * Reads a file that another process is writing. An incomplete record counts as the end for now,
    * and {@link #next} may be called again later.
    */
@@ -98,7 +114,15 @@ public final class RecordReader implements AutoCloseable {
   }
 
   /** The next record, or null at the end. A damaged or incomplete one gives DATA_LOSS. */
-  public byte[] next() {
+  public byte @Nullable [] next() {
+    return advance() ? Arrays.copyOfRange(buffer, from, to) : null;
+  }
+
+  /**
+   * Goes to the next record, which is then in {@link #bytes}; false at the end. A damaged or
+   * incomplete one gives DATA_LOSS.
+   */
+  public boolean advance() {
     if (!fill(RecordWriter.HEADER_BYTES)) {
       return endOrTorn(RecordWriter.HEADER_BYTES);
     }
@@ -122,16 +146,58 @@ public final class RecordReader implements AutoCloseable {
     if (!fill((int) whole)) {
       return endOrTorn(whole);
     }
-    int from = start + RecordWriter.HEADER_BYTES;
-    int to = from + (int) length;
+    from = start + RecordWriter.HEADER_BYTES;
+    to = from + (int) length;
     if (Checksum.masked(buffer, from, (int) length) != (int) INT.get(buffer, to)) {
       throw Failures.corrupt(
           file, "the record at byte %d does not match its checksum: it is damaged.", position);
     }
-    byte[] record = Arrays.copyOfRange(buffer, from, to);
     start += (int) whole;
     position += whole;
-    return record;
+    return true;
+  }
+
+  /** What the record is in, from {@link #from} to {@link #to}, until the next call. */
+  public byte[] bytes() {
+    return buffer;
+  }
+
+  /** Where the record begins in {@link #bytes}. */
+  public int from() {
+    return from;
+  }
+
+  /** Where the record ends in {@link #bytes}. */
+  public int to() {
+    return to;
+  }
+
+  /**
+   * Goes on to the first byte at which an undamaged record begins, however far that is; to the end
+   * if there is none. Both checksums have to match, so bytes inside of a record are not taken for
+   * one, unless a record itself has records in it.
+   */
+  public void findRecord() {
+    while (fill(RecordWriter.HEADER_BYTES)) {
+      if (Checksum.masked(buffer, start, 8) == (int) INT.get(buffer, start + 8) && isWhole()) {
+        return;
+      }
+      start++;
+      position++;
+    }
+    position += end - start;
+    start = end;
+  }
+
+  private boolean isWhole() {
+    long length = (long) LONG.get(buffer, start);
+    long whole = RecordWriter.HEADER_BYTES + length + RecordWriter.FOOTER_BYTES;
+    if (length < 0 || whole > MAX_ARRAY || !fill((int) whole)) {
+      return false;
+    }
+    int data = start + RecordWriter.HEADER_BYTES;
+    return Checksum.masked(buffer, data, (int) length)
+        == (int) INT.get(buffer, data + (int) length);
   }
 
   /** The position of the next record in the uncompressed data. */
@@ -139,9 +205,9 @@ public final class RecordReader implements AutoCloseable {
     return position;
   }
 
-  private byte[] endOrTorn(long needed) {
+  private boolean endOrTorn(long needed) {
     if (following || start == end) {
-      return null;
+      return false;
     }
     throw Failures.corrupt(
         file,

@@ -12,7 +12,7 @@ final class Snappy {
 
   private final byte[] in;
   private int at;
-  private byte[] out;
+  private byte[] out = {};
   private int produced;
 
   private Snappy(byte[] in) {

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a table in LevelDB's format. Verifies everything it reads and fails with DATA_LOSS if the
@@ -49,7 +50,8 @@ public final class TableReader implements AutoCloseable {
     return found[0];
   }
 
-  private static void scan(Path file, ByteString only, BiConsumer<ByteString, ByteString> visitor) {
+  private static void scan(
+      Path file, @Nullable ByteString only, BiConsumer<ByteString, ByteString> visitor) {
     try (TableReader table = new TableReader(file)) {
       table.scan(only, visitor);
     } catch (IOException e) {
@@ -61,7 +63,7 @@ public final class TableReader implements AutoCloseable {
    * Visits the entries of the blocks that may contain the key {@code only}; all blocks if it is
    * null.
    */
-  private void scan(ByteString only, BiConsumer<ByteString, ByteString> visitor)
+  private void scan(@Nullable ByteString only, BiConsumer<ByteString, ByteString> visitor)
       throws IOException {
     if (size < TableWriter.FOOTER_BYTES) {
       throw Failures.corrupt(

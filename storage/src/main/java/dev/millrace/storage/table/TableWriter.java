@@ -8,6 +8,7 @@ import dev.millrace.storage.VarintBuffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Comparator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes an immutable sorted table of keys and values in LevelDB's table format: blocks of entries,
@@ -39,9 +40,9 @@ public final class TableWriter {
    * The handle of a finished block. Its index entry is written when the first key of the next block
    * is known.
    */
-  private byte[] pendingHandle;
+  private byte @Nullable [] pendingHandle;
 
-  private ByteString lastKey;
+  private @Nullable ByteString lastKey;
 
   /** Writes to {@code file}, which must be empty. */
   public TableWriter(AtomicFile file) {
@@ -53,8 +54,8 @@ public final class TableWriter {
     if (lastKey != null && KEY_ORDER.compare(lastKey, key) >= 0) {
       throw MillraceException.internal("table key %s does not come after %s", key, lastKey);
     }
-    if (pendingHandle != null) {
-      indexPending(TableKeys.between(lastKey, key));
+    if (pendingHandle != null && lastKey != null) {
+      indexPending(pendingHandle, TableKeys.between(lastKey, key));
     }
     lastKey = key;
     data.add(key.toByteArray(), value.toByteArray());
@@ -63,8 +64,8 @@ public final class TableWriter {
     }
   }
 
-  private void indexPending(ByteString separator) {
-    index.add(separator.toByteArray(), pendingHandle);
+  private void indexPending(byte[] handle, ByteString separator) {
+    index.add(separator.toByteArray(), handle);
     pendingHandle = null;
   }
 
@@ -74,8 +75,8 @@ public final class TableWriter {
       pendingHandle = write(data);
     }
     byte[] metaindexHandle = write(new BlockBuilder(RESTART_INTERVAL));
-    if (pendingHandle != null) {
-      indexPending(TableKeys.after(lastKey));
+    if (pendingHandle != null && lastKey != null) {
+      indexPending(pendingHandle, TableKeys.after(lastKey));
     }
     byte[] indexHandle = write(index);
     ByteBuffer footer = ByteBuffer.allocate(FOOTER_BYTES).order(ByteOrder.LITTLE_ENDIAN);

@@ -72,11 +72,11 @@ class BundleDamageTest {
     byte[] bytes = Files.readAllBytes(data);
     bytes[bytes.length - 20] ^= 1;
     Files.write(data, bytes);
-    long before = BufferPool.shared().usedBytes();
+    long before = BufferPool.current().usedBytes();
     for (int i = 0; i < 10; i++) {
       assertThrows(MillraceException.class, () -> Contents.of(kinds));
     }
-    assertTrue(BufferPool.shared().usedBytes() <= before);
+    assertTrue(BufferPool.current().usedBytes() <= before);
   }
 
   @Test

@@ -2,60 +2,123 @@ package dev.millrace.train.checkpoint;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.proto.AssetFileDef;
+import dev.millrace.proto.CollectionDef;
 import dev.millrace.proto.DataType;
-import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.MetaGraphDef;
-import dev.millrace.proto.NodeDef;
 import dev.millrace.proto.SignatureDef;
 import dev.millrace.proto.TensorInfo;
 import dev.millrace.proto.TensorShapeProto;
 import dev.millrace.runtime.Session;
 import dev.millrace.storage.AtomicFile;
-import dev.millrace.train.graph.GraphKeys;
 import dev.millrace.train.variable.GraphVariable;
-import dev.millrace.train.variable.Variables;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayDeque;
-import java.util.Collection;
-import java.util.Deque;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
 /**
  * A trained model for others to serve: TensorFlow's SavedModel, a folder with the part of the graph
- * that computes the outputs and the variables it needs. Devices are left out, so that it runs
- * anywhere.
+ * that computes the outputs of some signatures, and the variables, tables and vocabulary files that
+ * it needs. Devices are left out, so that it runs anywhere, and its variables are resources, as
+ * TensorFlow 2 has them.
+ *
+ * <p>Threading: used by one thread at a time.
  */
 public final class SavedModel {
   /** The signature that servers look for unless told otherwise. */
   public static final String SERVING = "serving_default";
 
-  private SavedModel() {}
+  private static final String PREDICT = "tensorflow/serving/predict";
+  private static final String ASSETS = "assets";
 
-  /** What a caller gives and gets, by name. */
-  public record Signature(Map<String, Output> inputs, Map<String, Output> outputs) {}
+  /** Saves the variables of the model's own graph; null if it has none. */
+  private final Saver values;
+
+  private final MetaGraphDef meta;
+
+  /** The files to copy, by their names in the folder of assets. */
+  private final Map<String, Path> assets = new LinkedHashMap<>();
+
+  /**
+   * What a caller gives and gets, by name.
+   *
+   * @param method what kind of answer it is, in TensorFlow's words
+   */
+  public record Signature(Map<String, Output> inputs, Map<String, Output> outputs, String method) {
+    /** A signature for predictions. */
+    public Signature(Map<String, Output> inputs, Map<String, Output> outputs) {
+      this(inputs, outputs, PREDICT);
+    }
+  }
+
+  private SavedModel(Graph graph, Map<String, Signature> signatures) {
+    List<Output> ends = new ArrayList<>();
+    signatures.values().forEach(s -> ends.addAll(s.outputs.values()));
+    signatures.values().forEach(s -> ends.addAll(s.inputs.values()));
+    ExportedGraph exported = ExportedGraph.of(graph, ends);
+    Scope scope = Scope.of(exported.graph());
+    MetaGraphDef.Builder b;
+    if (exported.variables().isEmpty()) {
+      values = null;
+      b = MetaGraphDef.newBuilder();
+    } else {
+      values =
+          Saver.of(
+              Scope.of(graph), List.copyOf(exported.variables().keySet()), SaverOptions.DEFAULT);
+      List<GraphVariable> copies = List.copyOf(exported.variables().values());
+      b =
+          MetaGraph.encode(
+              exported.graph(), Saver.of(scope, copies, SaverOptions.DEFAULT).def(), copies);
+    }
+    if (!exported.tableInitializers().isEmpty()) {
+      addTables(exported, b);
+    }
+    b.setGraphDef(MetaGraph.encode(exported.graph()));
+    b.getMetaInfoDefBuilder().addTags("serve");
+    signatures.forEach((name, s) -> b.putSignatureDef(name, encode(s, exported)));
+    meta = b.build();
+  }
+
+  /**
+   * Prepares exports of a model with these signatures. Adds the nodes to its graph that save the
+   * variables, so that any number of exports may follow while the model is trained.
+   */
+  public static SavedModel of(Graph graph, Map<String, Signature> signatures) {
+    return new SavedModel(graph, signatures);
+  }
+
+  /**
+   * Exports to {@code folder}, which must be empty or not exist, with the values that the variables
+   * have in {@code session}: a single signature, under the name of the usual one.
+   */
+  public static void export(Session session, Graph graph, Path folder, Signature signature) {
+    of(graph, Map.of(SERVING, signature)).export(session, folder);
+  }
 
   /**
    * Exports to {@code folder}, which must be empty or not exist, with the values that the variables
    * have in {@code session}. It is written beside and takes its name when it is complete and on
    * disk: who watches for new models, as servers do, never sees part of one.
    */
-  public static void export(Session session, Graph graph, Path folder, Signature signature) {
+  public void export(Session session, Path folder) {
     Path target = folder.toAbsolutePath().normalize();
     Path temporary =
-        CheckpointFolder.withSuffix(target, ".tempstate" + Long.toHexString(Timers.system().now()));
+        CheckpointFolder.withSuffix(
+            target, ".tempstate" + Long.toHexString(Context.current().timers().now()));
     prepare(target, temporary);
     try {
-      write(session, graph, temporary, signature);
+      write(session, temporary);
       AtomicFile.moveFolder(temporary, target);
     } catch (RuntimeException e) {
       CheckpointFolder.deleteTree(temporary);
@@ -63,31 +126,14 @@ public final class SavedModel {
     }
   }
 
-  private static void write(Session session, Graph graph, Path folder, Signature signature) {
-    Set<Node> computing = behind(nodes(signature.outputs.values()));
-    List<GraphVariable> variables =
-        Variables.global(graph).stream().filter(v -> computing.contains(v.node())).toList();
-    MetaGraphDef.Builder meta;
-    if (variables.isEmpty()) {
-      meta = MetaGraphDef.newBuilder().setGraphDef(part(graph, computing));
-    } else {
-      Saver saver = Saver.of(Scope.of(graph), variables, SaverOptions.DEFAULT);
-      saver.export(session, folder.resolve("variables").resolve("variables"));
-      Set<Node> needed =
-          behind(
-              List.of(
-                  graph.output(saver.def().getSaveTensorName()).node(),
-                  graph.node(saver.def().getRestoreOpName())));
-      needed.addAll(computing);
-      for (GraphVariable v : variables) {
-        needed.addAll(behind(List.of(v.initializer(), v.read().node())));
-      }
-      meta = MetaGraph.encode(graph, saver.def(), variables);
-      meta.setGraphDef(part(graph, needed));
-      meta.removeCollectionDef(GraphKeys.LOCAL_VARIABLES);
+  private void write(Session session, Path folder) {
+    if (values != null) {
+      values.export(session, folder.resolve("variables").resolve("variables"));
     }
-    meta.getMetaInfoDefBuilder().addTags("serve");
-    meta.putSignatureDef(SERVING, encode(signature));
+    if (!assets.isEmpty()) {
+      AtomicFile.makeDirectories(folder.resolve(ASSETS));
+    }
+    assets.forEach((name, file) -> copyAsset(file, folder.resolve(ASSETS).resolve(name)));
     AtomicFile.write(
         folder.resolve("saved_model.pb"),
         dev.millrace.proto.SavedModel.newBuilder()
@@ -95,6 +141,49 @@ public final class SavedModel {
             .addMetaGraphs(meta)
             .build()
             .toByteArray());
+  }
+
+  private static void copyAsset(Path file, Path to) {
+    try {
+      AtomicFile.write(to, Files.readAllBytes(file));
+    } catch (IOException e) {
+      throw new MillraceException(
+          Code.NOT_FOUND, "The model's vocabulary " + file + " cannot be copied: " + e, e);
+    }
+  }
+
+  /** Names the node that fills the tables, and the vocabulary files that it reads. */
+  private void addTables(ExportedGraph exported, MetaGraphDef.Builder meta) {
+    Node all = exported.fillTables();
+    meta.putCollectionDef(
+        "saved_model_main_op",
+        CollectionDef.newBuilder()
+            .setNodeList(CollectionDef.NodeList.newBuilder().addValue(all.name()))
+            .build());
+    Set<Output> done = new HashSet<>();
+    for (Node n : exported.tableInitializers()) {
+      if (!n.op().name().startsWith("InitializeTableFromTextFile")
+          || !n.input(1).node().op().name().equals("Const")
+          || !done.add(n.input(1))) {
+        continue;
+      }
+      Path file = Path.of(n.input(1).node().tensorAttr("value").stringValue());
+      meta.addAssetFileDef(
+          AssetFileDef.newBuilder()
+              .setFilename(assetName(file))
+              .setTensorInfo(TensorInfo.newBuilder().setName(n.input(1).name())));
+    }
+  }
+
+  /** The name of a file among the assets: its own, or that with a number if another one has it. */
+  private String assetName(Path file) {
+    String own = String.valueOf(file.getFileName());
+    String name = own;
+    for (int i = 1; assets.containsKey(name) && !assets.get(name).equals(file); i++) {
+      name = i + "_" + own;
+    }
+    assets.put(name, file);
+    return name;
   }
 
   private static void prepare(Path folder, Path temporary) {
@@ -121,40 +210,10 @@ public final class SavedModel {
     }
   }
 
-  private static List<Node> nodes(Collection<Output> outputs) {
-    return outputs.stream().map(Output::node).toList();
-  }
-
-  /** The nodes that have to run for these. */
-  private static Set<Node> behind(List<Node> roots) {
-    Set<Node> found = new HashSet<>(roots);
-    Deque<Node> open = new ArrayDeque<>(roots);
-    while (!open.isEmpty()) {
-      Node n = open.pop();
-      n.inputs().stream().map(Output::node).filter(found::add).forEach(open::push);
-      n.controlInputs().stream().filter(found::add).forEach(open::push);
-    }
-    return found;
-  }
-
-  private static GraphDef part(Graph graph, Set<Node> nodes) {
-    Set<String> names = new HashSet<>();
-    nodes.forEach(n -> names.add(n.name()));
-    GraphDef all = MetaGraph.encode(graph);
-    GraphDef.Builder part = all.toBuilder().clearNode();
-    for (NodeDef n : all.getNodeList()) {
-      if (names.contains(n.getName())) {
-        // Colocation may name nodes that are left out; without devices it says nothing.
-        part.addNode(n.toBuilder().clearDevice().removeAttr("_class"));
-      }
-    }
-    return part.build();
-  }
-
-  private static SignatureDef encode(Signature s) {
-    SignatureDef.Builder b = SignatureDef.newBuilder().setMethodName("tensorflow/serving/predict");
-    s.inputs.forEach((name, o) -> b.putInputs(name, encode(o)));
-    s.outputs.forEach((name, o) -> b.putOutputs(name, encode(o)));
+  private static SignatureDef encode(Signature s, ExportedGraph graph) {
+    SignatureDef.Builder b = SignatureDef.newBuilder().setMethodName(s.method);
+    s.inputs.forEach((name, o) -> b.putInputs(name, encode(graph.output(o))));
+    s.outputs.forEach((name, o) -> b.putOutputs(name, encode(graph.output(o))));
     return b.build();
   }
 

@@ -2,7 +2,7 @@ package dev.millrace.train.checkpoint;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
@@ -108,7 +108,7 @@ public final class Saver {
   public Path save(Session session, Path prefix, Long step, Consumer<Session> check) {
     Path base = prefix.toAbsolutePath().normalize();
     Path target = step == null ? base : CheckpointFolder.withSuffix(base, "-" + step);
-    double now = Timers.system().wallTime().toEpochMilli() / 1e3;
+    double now = Context.current().timers().wallTime().toEpochMilli() / 1e3;
     checkWritable(base.getParent());
     retention.recover(base.getParent(), now);
     runSave(session, target);

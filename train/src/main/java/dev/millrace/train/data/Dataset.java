@@ -4,6 +4,8 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /**
  * Where elements for training come from. A dataset is a description; {@link #elements} starts a
@@ -32,6 +34,37 @@ public interface Dataset {
   /** Each element replaced by what {@code function} makes of it, which takes it over. */
   default Dataset map(Function<Tensor[], Tensor[]> function) {
     return new Mapped(this, function);
+  }
+
+  /**
+   * The same with {@code threads} threads, which run {@code function} on several elements at once.
+   *
+   * @param ordered whether the elements keep their order; without, one that takes long does not
+   *     hold up the others
+   */
+  default Dataset map(Function<Tensor[], Tensor[]> function, int threads, boolean ordered) {
+    if (threads < 1) {
+      throw MillraceException.invalid("At least 1 thread maps elements, not %d.", threads);
+    }
+    return new ParallelMapped(this, function, threads, ordered);
+  }
+
+  /** The elements for which {@code test}, which borrows them, is true. */
+  default Dataset filter(Predicate<Tensor[]> test) {
+    return new Filtered(this, test);
+  }
+
+  /** The first {@code n} elements, or all if there are fewer. */
+  default Dataset take(long n) {
+    if (n < 0) {
+      throw MillraceException.invalid("At least 0 elements are taken, not %d.", n);
+    }
+    return new Taken(this, n);
+  }
+
+  /** What {@code function} makes of this dataset, such as a cache. */
+  default Dataset apply(UnaryOperator<Dataset> function) {
+    return function.apply(this);
   }
 
   /**

@@ -1,16 +1,18 @@
 package dev.millrace.train.data;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.storage.record.RecordReader;
-import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 
-/** Where datasets begin: arrays, IDX and TFRecord files, other datasets. */
+/** Where datasets begin: arrays, IDX files, other datasets. */
 public final class Datasets {
   private Datasets() {}
 
@@ -59,14 +61,27 @@ public final class Datasets {
     return row;
   }
 
-  /** The records of TFRecord files, each a string. */
-  public static Dataset records(List<Path> files, RecordReader.Compression compression) {
-    return splits(files.stream().map(f -> new RecordSplit(f, compression)).toList());
-  }
-
   /** Datasets one after the other, each a split that may be read apart from the others. */
   public static Dataset splits(List<? extends Dataset> splits) {
     return new Joined(List.copyOf(splits));
+  }
+
+  /** An element of each of {@code datasets} in turn, of those that have more. */
+  public static Dataset interleave(List<? extends Dataset> datasets) {
+    return new Interleaved(List.copyOf(datasets));
+  }
+
+  /** Elements that {@code function} makes of the values of a collection, in their order. */
+  public static <T> Dataset of(Iterable<T> values, Function<T, Tensor[]> function) {
+    return stream(() -> StreamSupport.stream(values.spliterator(), false), function);
+  }
+
+  /**
+   * Elements that {@code function} makes of the values of a stream. Every passage asks for another
+   * stream, which has the same values, and closes it.
+   */
+  public static <T> Dataset stream(Supplier<Stream<T>> streams, Function<T, Tensor[]> function) {
+    return new Iterated<>(streams, function);
   }
 
   /** The rows of an IDX file, the form MNIST comes in, gzipped or not. */
@@ -77,15 +92,5 @@ public final class Datasets {
   /** The rows of two IDX files side by side: images and their labels. */
   public static Dataset idx(Path images, Path labels) {
     return rows(IdxFile.read(images), IdxFile.read(labels));
-  }
-
-  /** Serialised tf.Examples, as {@link #records} gives them, as the features asked for. */
-  public static Dataset examples(Dataset serialized, List<ExampleFeature> features) {
-    return serialized.map(element -> ExampleFeature.parse(element, features));
-  }
-
-  /** The types a feature can have. */
-  static boolean isFeatureType(DType t) {
-    return t == DType.FLOAT || t == DType.INT64 || t == DType.STRING;
   }
 }

@@ -15,6 +15,15 @@ public interface Elements extends AutoCloseable {
   /** The next element, owned by the caller; null at the end. */
   Tensor[] next();
 
+  /** Passes over the next element; false at the end. */
+  default boolean skipNext() {
+    Tensor[] element = next();
+    if (element != null) {
+      release(element);
+    }
+    return element != null;
+  }
+
   /**
    * Appends up to {@code max} further elements to {@code to}, fewer only at the end, and returns
    * how many. A source that has its data in columns writes them without making tensors of each

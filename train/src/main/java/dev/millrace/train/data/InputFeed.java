@@ -2,6 +2,7 @@ package dev.millrace.train.data;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -14,6 +15,7 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.checkpoint.ResettableVariable;
 import dev.millrace.train.hook.Coordinator;
+import dev.millrace.train.hook.InputRate;
 import dev.millrace.train.hook.SessionRunArgs;
 import dev.millrace.train.hook.SessionRunContext;
 import dev.millrace.train.hook.SessionRunHook;
@@ -25,6 +27,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 
 /**
  * Feeds every step with the next element of a dataset, and keeps every worker's place in its input
@@ -54,7 +57,11 @@ public final class InputFeed implements SessionRunHook {
   private final GraphVariable places;
   private final Output next;
   private final Node write;
+  private final InputRate rate = new InputRate(Context.current().timers());
   private Map<Output, Tensor> fed = Map.of();
+
+  /** How many examples are fed: the rows of the first tensor. */
+  private long examples;
 
   /**
    * For worker number {@code worker} of {@code workers}.
@@ -129,6 +136,7 @@ public final class InputFeed implements SessionRunHook {
     for (int i = 0; i < element.length; i++) {
       fed.put(inputs.get(i), element[i]);
     }
+    examples = element[0].shape().rank() == 0 ? 1 : element[0].shape().dim(0);
     long[] position = elements.position();
     fed.put(next, Tensor.of(Shape.of(1, position.length), position));
     return SessionRunArgs.feeding(fed).running(write);
@@ -136,7 +144,13 @@ public final class InputFeed implements SessionRunHook {
 
   @Override
   public void afterRun(SessionRunContext context, SessionRunValues values) {
+    rate.trained(examples);
     release();
+  }
+
+  @Override
+  public void figures(BiConsumer<String, Double> to) {
+    rate.figures(to);
   }
 
   @Override

@@ -21,6 +21,11 @@ record Numbered(int size, IntFunction<Tensor[]> element) implements Dataset {
       }
 
       @Override
+      public boolean skipNext() {
+        return next < size && next++ >= 0;
+      }
+
+      @Override
       public long[] position() {
         return new long[] {next};
       }

@@ -3,6 +3,7 @@ package dev.millrace.train.hook;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.proto.Event;
 import dev.millrace.proto.SessionLog;
 import dev.millrace.runtime.Session;
@@ -37,7 +38,7 @@ public final class CheckpointSaverHook implements SessionRunHook {
   private final Schedule schedule;
   private final EventWriter events;
   private final Consumer<Session> check;
-  private Timers timers = Timers.system();
+  private Timers timers = Context.current().timers();
   private long saved = -1;
 
   /** When the last save ended, by {@link Timers#now}. */

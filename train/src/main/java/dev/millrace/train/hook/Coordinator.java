@@ -4,6 +4,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,7 +36,7 @@ public final class Coordinator {
 
   /** Threads of this machine. */
   public Coordinator() {
-    this(Platform.system());
+    this(Context.current().platform());
   }
 
   /** Threads of a platform. */

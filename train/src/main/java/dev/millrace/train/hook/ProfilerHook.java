@@ -2,7 +2,7 @@ package dev.millrace.train.hook;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.train.variable.GraphVariable;
 import java.io.IOException;
 import java.nio.file.Files;

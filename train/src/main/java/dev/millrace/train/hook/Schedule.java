@@ -2,6 +2,7 @@ package dev.millrace.train.hook;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import java.time.Duration;
 
 /**
@@ -27,12 +28,12 @@ public final class Schedule {
     if (n < 1) {
       throw MillraceException.invalid("A hook cannot act every %d steps; need at least 1.", n);
     }
-    return new Schedule(n, Long.MAX_VALUE, Timers.system());
+    return new Schedule(n, Long.MAX_VALUE, Context.current().timers());
   }
 
   /** Whenever {@code time} has passed. */
   public static Schedule every(Duration time) {
-    return every(time, Timers.system());
+    return every(time, Context.current().timers());
   }
 
   /** Whenever {@code time} has passed by this clock. */
@@ -45,7 +46,7 @@ public final class Schedule {
 
   /** At the first step only. */
   public static Schedule never() {
-    return new Schedule(Long.MAX_VALUE, Long.MAX_VALUE, Timers.system());
+    return new Schedule(Long.MAX_VALUE, Long.MAX_VALUE, Context.current().timers());
   }
 
   /** Whether it is time to act at {@code step}. */

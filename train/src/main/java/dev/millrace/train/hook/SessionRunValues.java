@@ -1,7 +1,7 @@
 package dev.millrace.train.hook;
 
 import dev.millrace.graph.Output;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.Tensor;
 import java.util.Map;
 

@@ -5,6 +5,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.OpRegistry;
@@ -141,6 +142,7 @@ public final class JobEnd {
     private final Output word;
     private final BooleanSupplier stopped;
     private final List<Node> say = new ArrayList<>();
+    private Platform platform;
     private final Thread atExit = new Thread(this::leave, "millrace-leave");
 
     /** Where this task trains; null before and after. */
@@ -167,7 +169,8 @@ public final class JobEnd {
     public void afterCreateSession(Session session, Coordinator coordinator) {
       say(session, task + TRAINS, LAST_WORD);
       if (training == null) {
-        Runtime.getRuntime().addShutdownHook(atExit);
+        platform = coordinator.platform();
+        platform.addExitHook(atExit);
       }
       training = session;
     }
@@ -185,11 +188,7 @@ public final class JobEnd {
     private void endsBy(Session session, String text) {
       if (training != null) {
         training = null;
-        try {
-          Runtime.getRuntime().removeShutdownHook(atExit);
-        } catch (IllegalStateException e) {
-          // The process is ending; what it says is true all the same.
-        }
+        platform.removeExitHook(atExit);
       }
       say(session, text, LAST_WORD);
     }
@@ -227,7 +226,7 @@ public final class JobEnd {
   public static Outcome await(
       OpRegistry registry, SessionFactory sessions, int index, int workers, Duration grace) {
     List<String> tasks = IntStream.range(0, workers).mapToObj(i -> "worker/" + i).toList();
-    return await(registry, sessions, index, tasks, grace, Platform.system());
+    return await(registry, sessions, index, tasks, grace, Context.current().platform());
   }
 
   /**

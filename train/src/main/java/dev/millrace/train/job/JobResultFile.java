@@ -1,7 +1,7 @@
 package dev.millrace.train.job;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.runtime.Session;
 import dev.millrace.storage.AtomicFile;
 import dev.millrace.train.hook.SessionRunHook;
@@ -84,7 +84,8 @@ public final class JobResultFile implements SessionRunHook {
   private void write(String word) {
     try {
       AtomicFile.write(
-          file, (Timers.system().wallTime() + "\n" + word).getBytes(StandardCharsets.UTF_8));
+          file,
+          (Context.current().timers().wallTime() + "\n" + word).getBytes(StandardCharsets.UTF_8));
     } catch (MillraceException e) {
       LOG.warn("{} cannot be written; evaluators will wait in vain: {}", file, e.getMessage());
     }

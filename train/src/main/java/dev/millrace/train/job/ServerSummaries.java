@@ -2,6 +2,7 @@ package dev.millrace.train.job;
 
 import dev.millrace.base.ProcessMemory;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.storage.record.EventWriter;
 import dev.millrace.tensor.BufferPool;
 import java.nio.file.Path;
@@ -19,7 +20,7 @@ public final class ServerSummaries implements AutoCloseable {
   private static final float MIB = 1 << 20;
 
   private final EventWriter events;
-  private final Timers timers = Timers.system();
+  private final Timers timers = Context.current().timers();
   private final long start = timers.now();
   private final Timers.Schedule timer = timers.schedule("millrace-summaries");
 
@@ -37,7 +38,7 @@ public final class ServerSummaries implements AutoCloseable {
 
   private void write() {
     long seconds = TimeUnit.NANOSECONDS.toSeconds(timers.now() - start);
-    events.addScalar("memory/tensors_mib", BufferPool.shared().usedBytes() / MIB, seconds);
+    events.addScalar("memory/tensors_mib", BufferPool.current().usedBytes() / MIB, seconds);
     events.addScalar("memory/resident_mib", ProcessMemory.residentBytes() / MIB, seconds);
   }
 

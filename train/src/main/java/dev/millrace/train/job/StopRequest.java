@@ -180,13 +180,19 @@ public final class StopRequest implements SessionRunHook {
     }
   }
 
+  /** Asks the other workers to stop, as the chief has finished; they make no more steps. */
+  public void finish(Session s) {
+    boolean told = seen && !finished;
+    finished = !told;
+    seen = true; // nobody else asked
+    assign(s, told ? raise : finish);
+  }
+
   /** The end of the chief is that of the job. A request that it has followed remains one. */
   @Override
   public void end(Session s) {
     if (chief && atEnd) {
-      boolean told = seen;
-      seen = true; // nobody else asked
-      assign(s, told ? raise : finish);
+      finish(s);
     }
   }
 

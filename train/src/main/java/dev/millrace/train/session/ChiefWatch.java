@@ -3,6 +3,7 @@ package dev.millrace.train.session;
 import dev.millrace.base.Backoff;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
+import dev.millrace.base.context.Context;
 import dev.millrace.runtime.Session;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.hook.Coordinator;
@@ -32,7 +33,7 @@ final class ChiefWatch implements SessionRunHook {
 
   private final String chief;
   private final Path folder;
-  private volatile Platform platform = Platform.system();
+  private volatile Platform platform = Context.current().platform();
   private Backoff reports;
   private long nextReport;
 

@@ -9,7 +9,7 @@ import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
-import dev.millrace.runtime.exec.StepTrace;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
@@ -34,6 +34,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.SequencedSet;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -332,12 +334,24 @@ public final class MonitoredTrainingSession implements AutoCloseable {
           "A step was run after training ended%s. Ask shouldStop() before each step.",
           failure != null ? " by a failure: " + failure.getMessage() : "");
     }
+    return recovering(() -> attempt(feeds, fetches, targets));
+  }
+
+  /**
+   * Runs {@code work} on the session, without the hooks of a step. After the loss of a task it runs
+   * again in the new session, in which the model may be that of an earlier step.
+   */
+  public <T> T beside(Function<Session, T> work) {
+    return recovering(() -> work.apply(session));
+  }
+
+  private <T> T recovering(Supplier<T> work) {
     watch.begin();
     Retries retries = null;
     try {
       while (true) {
         try {
-          return attempt(feeds, fetches, targets);
+          return work.get();
         } catch (MillraceException e) {
           MillraceException cause = coordinator.failure() != null ? coordinator.failure() : e;
           if (!isLoss(cause)) {

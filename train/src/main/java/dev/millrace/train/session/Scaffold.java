@@ -8,8 +8,10 @@ import dev.millrace.runtime.Session;
 import dev.millrace.train.GraphSummaries;
 import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.checkpoint.SaverOptions;
+import dev.millrace.train.feature.VocabularyTable;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Variables;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -57,17 +59,25 @@ public record Scaffold(
     return new Scaffold(initializer, afterInitialize, localInitializer, saver, merged);
   }
 
+  /** Gives the local variables their values and fills the tables. */
+  private static Node localInit(Scope scope, List<GraphVariable> local) {
+    List<Node> tables = VocabularyTable.initializers(scope.graph());
+    if (tables.isEmpty() && !local.isEmpty()) {
+      return Variables.initializer(scope, "init_local", local);
+    }
+    List<Node> all = new ArrayList<>(tables);
+    if (!local.isEmpty()) {
+      all.add(Variables.initializer(scope, "init_local_variables", local));
+    }
+    return NoOp.group(scope.withName("init_local"), all);
+  }
+
   /** Adds the nodes that are missing. A saver is made only if one is {@code needed}. */
   Scaffold completed(Scope outer, boolean saverNeeded) {
     Scope scope = outer.withoutControlInputs().withoutColocation();
     List<GraphVariable> local = Variables.local(scope.graph());
     Node init = initializer != null ? initializer : Variables.initializer(scope);
-    Node localInit =
-        localInitializer != null
-            ? localInitializer
-            : local.isEmpty()
-                ? NoOp.group(scope.withName("init_local"), List.of())
-                : Variables.initializer(scope, "init_local", local);
+    Node localInit = localInitializer != null ? localInitializer : localInit(scope, local);
     Saver s =
         saver != null || !saverNeeded
             ? saver

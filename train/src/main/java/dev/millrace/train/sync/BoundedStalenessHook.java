@@ -3,6 +3,7 @@ package dev.millrace.train.sync;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Scope;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
@@ -44,7 +45,7 @@ public final class BoundedStalenessHook implements SessionRunHook {
   private final Duration patience;
   private final Staleness ahead = new Staleness();
   private Readiness readiness;
-  private Timers timers = Timers.system();
+  private Timers timers = Context.current().timers();
 
   /** The clocks as last read. Replaced, never modified: {@link #waitsFor} reads it too. */
   private volatile long[] clocks;

@@ -1,6 +1,6 @@
 package dev.millrace.train.sync;
 
-import dev.millrace.base.Gauges;
+import dev.millrace.base.context.Context;
 import java.util.function.BiConsumer;
 
 /**
@@ -17,7 +17,7 @@ public final class Staleness {
 
   /** Has {@code millrace status} show the mean from now on. */
   void show() {
-    Gauges.show("staleness", this::mean);
+    Context.current().gauges().show("staleness", this::mean);
   }
 
   synchronized void add(long updates) {

@@ -3,6 +3,7 @@ package dev.millrace.train.sync;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.runtime.RunOptions;
@@ -38,7 +39,7 @@ public final class SyncReplicasHook implements SessionRunHook {
   private final SyncNodes nodes;
   private final boolean chief;
   private final Replicas replicas;
-  private Timers timers = Timers.system();
+  private Timers timers = Context.current().timers();
   private final Staleness staleness = new Staleness();
   private volatile boolean leaving;
 
@@ -217,9 +218,15 @@ public final class SyncReplicasHook implements SessionRunHook {
     }
   }
 
+  /** Once the chief has closed the queue nobody wants the token; the next attempt to take tells. */
   private void giveBack(Session session, long token) {
     try (Tensor t = Tensor.scalar(token)) {
       session.run(Map.of(nodes.returned(), t), nodes.giveBack());
+    } catch (MillraceException e) {
+      if (e.code() != Code.CANCELLED) {
+        throw e;
+      }
+      LOG.debug("Token {} was not given back: {}", token, e.getMessage());
     }
   }
 

@@ -7,17 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.google.protobuf.ByteString;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.proto.BytesList;
-import dev.millrace.proto.Example;
-import dev.millrace.proto.Feature;
-import dev.millrace.proto.Features;
-import dev.millrace.proto.FloatList;
-import dev.millrace.storage.record.RecordReader;
-import dev.millrace.storage.record.RecordWriter;
-import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.DataOutputStream;
@@ -201,56 +192,6 @@ class DatasetTest {
       MillraceException x = assertThrows(MillraceException.class, e::next);
       assertTrue(x.getMessage().contains("more shards than elements"), x.getMessage());
       assertEquals(Code.INVALID_ARGUMENT, x.code(), "a failure, not the end of the data");
-    }
-  }
-
-  @Test
-  void recordsWithExamplesBecomeFeatures() {
-    List<Path> files = List.of(folder.resolve("a"), folder.resolve("b"));
-    int n = 0;
-    for (Path file : files) {
-      try (RecordWriter out = RecordWriter.create(file)) {
-        for (int i = 0; i < 3; i++, n++) {
-          Features.Builder f = Features.newBuilder();
-          f.putFeature(
-              "x",
-              Feature.newBuilder()
-                  .setFloatList(FloatList.newBuilder().addValue(n).addValue(-n))
-                  .build());
-          f.putFeature(
-              "name",
-              Feature.newBuilder()
-                  .setBytesList(BytesList.newBuilder().addValue(ByteString.copyFromUtf8("n" + n)))
-                  .build());
-          out.write(Example.newBuilder().setFeatures(f).build().toByteArray());
-        }
-      }
-    }
-    Dataset d =
-        Datasets.examples(
-            Datasets.records(files, RecordReader.Compression.NONE),
-            List.of(
-                ExampleFeature.of("name", DType.STRING, Shape.scalar()),
-                ExampleFeature.of("x", DType.FLOAT, Shape.of(2)),
-                new ExampleFeature("w", DType.INT64, Shape.scalar(), Tensor.scalar(5L))));
-    try (Elements e = d.elements();
-        Elements other = d.elements()) {
-      for (int i = 0; i < 4; i++) {
-        Tensor[] row = e.next();
-        assertEquals("n" + i, row[0].stringValue());
-        assertArrayEquals(new float[] {i, -i}, row[1].toFloats());
-        assertEquals(5, row[2].longValue());
-      }
-      other.seek(e.position());
-      assertEquals("n4", other.next()[0].stringValue());
-    }
-    Dataset wrong =
-        Datasets.examples(
-            Datasets.records(files, RecordReader.Compression.NONE),
-            List.of(ExampleFeature.of("y", DType.FLOAT, Shape.scalar())));
-    try (Elements e = wrong.elements()) {
-      MillraceException x = assertThrows(MillraceException.class, e::next);
-      assertTrue(x.getMessage().startsWith("An Example has no feature 'y'"), x.getMessage());
     }
   }
 

@@ -18,6 +18,7 @@ import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.TrainingSettings;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -117,5 +118,23 @@ class InputFeedTest {
             m.scope, LocalSession::new, TrainingSettings.DEFAULT.withFolder(folder))) {
       assertEquals(3, m.stepOf(s.raw()));
     }
+  }
+
+  @Test
+  void figuresOfATaskHaveItsExamples() {
+    LineModel m = new LineModel();
+    InputFeed feed = new InputFeed(m.scope, NUMBERS, List.of(m.x), 0, 1);
+    TrainingSettings settings =
+        TrainingSettings.DEFAULT
+            .withLogEverySteps(0)
+            .withMaxWait(Duration.ofSeconds(60))
+            .withHooks(feed, StopAtStepHook.at(m.step, 5));
+    try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, settings)) {
+      s.loop(t -> t.run(Map.of(), m.train));
+    }
+    Map<String, Double> figures = new HashMap<>();
+    feed.figures(figures::put);
+    assertEquals(10, figures.get("input/examples"));
+    assertTrue(figures.get("input/examples_per_sec") > 0, figures.toString());
   }
 }

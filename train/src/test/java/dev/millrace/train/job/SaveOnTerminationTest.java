@@ -13,7 +13,9 @@ import dev.millrace.train.session.LineModel;
 import dev.millrace.train.session.MonitoredTrainingSession;
 import dev.millrace.train.session.TrainingSettings;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,6 +69,7 @@ class SaveOnTerminationTest {
   @AfterEach
   void endProcesses() {
     started.forEach(Process::destroyForcibly);
+    said().delete();
   }
 
   private Process start(String... args) throws IOException {
@@ -81,9 +84,14 @@ class SaveOnTerminationTest {
                 SaveOnTerminationTest.class.getName(),
                 folder.toString()));
     command.addAll(List.of(args));
-    Process p = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    Process p = new ProcessBuilder(command).redirectError(said()).start();
     started.add(p);
     return p;
+  }
+
+  /** What the process said last on standard error: why it failed, if it did. */
+  private File said() {
+    return folder.resolveSibling(folder.getFileName() + ".err").toFile();
   }
 
   private static String lineThatStarts(BufferedReader out, String with) throws IOException {
@@ -95,9 +103,17 @@ class SaveOnTerminationTest {
     throw new AssertionError("the process ended without '" + with + "'");
   }
 
-  private static int exitCode(Process p) throws InterruptedException {
+  private void assertExit(int code, Process p) throws Exception {
     assertTrue(p.waitFor(60, TimeUnit.SECONDS), "the process has not ended");
-    return p.exitValue();
+    assertEquals(code, p.exitValue(), () -> contents(said()));
+  }
+
+  private static String contents(File file) {
+    try {
+      return Files.readString(file.toPath());
+    } catch (IOException e) {
+      return e.toString();
+    }
   }
 
   // README claim: save-sigterm
@@ -109,7 +125,7 @@ class SaveOnTerminationTest {
       String before = lineThatStarts(out, STEP + "20");
       first.toHandle().destroy(); // SIGTERM; Process.destroy would close its output
       List<String> rest = out.readAllLines();
-      assertEquals(143, exitCode(first));
+      assertExit(143, first);
       assertTrue(!rest.contains("done"), "the program took its training for complete");
       String lastLine = rest.isEmpty() ? before : rest.getLast();
       last = Long.parseLong(lastLine.substring(STEP.length()));
@@ -121,7 +137,7 @@ class SaveOnTerminationTest {
       assertEquals(STEP + (last + 1), lineThatStarts(out, STEP));
       assertEquals("done", out.readAllLines().getLast());
     }
-    assertEquals(0, exitCode(second));
+    assertExit(0, second);
   }
 
   @Test

@@ -6,6 +6,7 @@ import dev.millrace.fuzz.Fuzzing;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.data.Elements;
+import dev.millrace.train.data.column.Column;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -20,9 +21,9 @@ class CsvFilesFuzzTest {
 
   private static final CsvSchema PLAIN =
       CsvSchema.of(
-          CsvColumn.of("f", DType.FLOAT),
-          CsvColumn.of("i", DType.INT32).orElse("-1"),
-          CsvColumn.of("s", DType.STRING));
+          Column.of("f", DType.FLOAT),
+          Column.of("i", DType.INT32).orElse("-1"),
+          Column.of("s", DType.STRING));
 
   /** Every way of reading; the first byte of the input chooses one. */
   private static final List<CsvSchema> SCHEMAS =

@@ -43,6 +43,10 @@ public final class AllCases {
         new SpaceCases(),
         new ScatterNdCases(),
         new FileCases(),
-        new DatasetCases());
+        new DatasetCases(),
+        new SpecialCases(),
+        new LinearCases(),
+        new RearrangeCases(),
+        new ImageCases());
   }
 }

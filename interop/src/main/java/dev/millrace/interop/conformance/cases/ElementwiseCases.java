@@ -36,14 +36,16 @@ public final class ElementwiseCases extends CaseTable {
     for (String op : List.of("Abs", "Sign", "Relu", "Relu6", "Reciprocal")) {
       unary(op, Domain.NONZERO);
     }
-    for (String op : List.of("Tan", "Sinh", "Cosh", "Atan", "Erfc", "Softsign", "Inv", "Selu")) {
+    for (String op :
+        List.of("Tan", "Sinh", "Cosh", "Atan", "Asinh", "Erfc", "Softsign", "Inv", "Selu")) {
       unary(op, Domain.NONZERO);
     }
     unary("LeakyRelu", Domain.NONZERO);
     op("LeakyRelu", values.of(Domain.NONZERO, DType.DOUBLE, Shape.of(9))).with("alpha", 0.5f);
-    for (String op : List.of("Asin", "Acos")) {
+    for (String op : List.of("Asin", "Acos", "Atanh")) {
       unary(op, Domain.FRACTION);
     }
+    above("Acosh");
     for (String op : List.of("Sqrt", "Rsqrt", "Log", "Log1p")) {
       unary(op, Domain.POSITIVE);
     }
@@ -121,6 +123,18 @@ public final class ElementwiseCases extends CaseTable {
             }
           }
         });
+  }
+
+  /** Of numbers above 1. */
+  private void above(String op) {
+    for (DType dtype : real(op)) {
+      Tensor x = Tensor.allocate(dtype, Shape.of(9));
+      for (int i = 0; i < 9; i++) {
+        x.setDouble(i, 1.5 + i * i);
+      }
+      op(op, x);
+      op(op, random(Domain.SPECIAL, dtype, Shape.of(101))).noGradient();
+    }
   }
 
   private void unary(String op, Domain domain) {

@@ -25,6 +25,8 @@ public final class ListCases extends CaseTable {
     stacksDifferentiated();
     itemsDifferentiated();
     scattersDifferentiated();
+    pieces(DType.DOUBLE);
+    pieces(DType.INT32);
   }
 
   private static void shape(GraphWriter g) {
@@ -194,6 +196,33 @@ public final class ListCases extends CaseTable {
       if (!y.equals("list/y")) {
         s.differentiate(y + ":0", "row:0", feeds);
       }
+    }
+  }
+
+  private void pieces(DType dtype) {
+    Scenario s = scenario("TensorListSplit and TensorListConcatV2 of " + dtype);
+    GraphWriter g = s.graph();
+    g.placeholder("x", dtype, Shape.of(-1, 2));
+    g.constant("rows", Tensor.vector(-1, 2));
+    g.constant("any", Tensor.scalar(-1));
+    g.constant("lengths", Tensor.vector(2L, 0, 1));
+    g.constant("none", Tensor.vector(new long[0]));
+    Map<String, Object> type = Map.of("element_dtype", dtype);
+    g.add("list", "TensorListSplit", type, "x", "rows", "lengths");
+    g.add("all", "TensorListConcatV2", type, "list", "rows", "none");
+    g.add("unknown", "TensorListConcatV2", type, "list", "any", "lengths");
+    g.constant("one", Tensor.scalar(1));
+    g.add("unset", "TensorListReserve", type, "rows", "one");
+    g.add("zeros", "TensorListConcatV2", type, "unset", "rows", "lengths");
+    g.add("noLength", "TensorListConcatV2", type, "unset", "rows", "none");
+    Map<String, Tensor> feeds = Map.of("x:0", any(dtype, 3, 2));
+    s.fetch(feeds, "all:0", "all:1", "unknown:0", "zeros:0", "zeros:1");
+    s.step(feeds, Code.INVALID_ARGUMENT, "noLength");
+    s.step(Map.of("x:0", any(dtype, 2, 2)), Code.INVALID_ARGUMENT, "all");
+    s.step(Map.of("x:0", any(dtype, 4, 2)), Code.INVALID_ARGUMENT, "all");
+    if (dtype == DType.DOUBLE) {
+      g.add("square", "Square", Map.of(), "all:0");
+      s.differentiate("square:0", "x:0", feeds);
     }
   }
 

@@ -164,7 +164,7 @@ public record Conv2D(
   Buffer otherFilters(int pieces) {
     return pieces == 1
         ? null
-        : BufferPool.shared().allocate((pieces - 1) * filterElements() * type.bytes());
+        : BufferPool.current().allocate((pieces - 1) * filterElements() * type.bytes());
   }
 
   /** Where a piece puts its gradient of the filter. */
@@ -220,9 +220,9 @@ public record Conv2D(
 
   private void runAsFloats(
       ConvResult result, MemorySegment input, MemorySegment filter, MemorySegment output) {
-    Buffer in = BufferPool.shared().allocate(4 * inputElements());
-    Buffer weights = BufferPool.shared().allocate(4 * filterElements());
-    Buffer out = BufferPool.shared().allocate(4 * outputElements());
+    Buffer in = BufferPool.current().allocate(4 * inputElements());
+    Buffer weights = BufferPool.current().allocate(4 * filterElements());
+    Buffer out = BufferPool.current().allocate(4 * outputElements());
     try {
       if (result != ConvResult.INPUT) {
         ShortFloats.widen(type, input, in.memory(), inputElements());

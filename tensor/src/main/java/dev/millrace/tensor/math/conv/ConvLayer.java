@@ -106,7 +106,7 @@ public record ConvLayer(Conv2D conv, boolean relu, ImagePool pool) {
     long biasBytes = 4L * conv.filters();
     boolean toInput = inputGradient != null;
     Buffer filters = conv.otherFilters(pieces);
-    Buffer biases = BufferPool.shared().allocate(pieces * biasBytes);
+    Buffer biases = BufferPool.current().allocate(pieces * biasBytes);
     MemorySegment sums = biases.memory().asSlice(0, pieces * biasBytes);
     try (ConvRuns lots = toInput ? cut.runs(ConvResult.INPUT, filter) : null;
         ConvRuns rest = toInput ? cut.runsOfRest(ConvResult.INPUT, filter) : null) {
@@ -116,7 +116,7 @@ public record ConvLayer(Conv2D conv, boolean relu, ImagePool pool) {
           p -> {
             int lot = cut.lot(p);
             MemorySegment own = conv.ownFilter(p, filterGradient, filters);
-            Buffer scratch = BufferPool.shared().allocate(lot * imageBytes());
+            Buffer scratch = BufferPool.current().allocate(lot * imageBytes());
             MemorySegment dy = scratch.memory().asSlice(0, lot * imageBytes());
             try (ConvRuns toFilter = conv.runs(ConvResult.FILTER, lot, own, pieces == 1)) {
               for (int i = cut.first(p); i < cut.first(p + 1); i += lot) {

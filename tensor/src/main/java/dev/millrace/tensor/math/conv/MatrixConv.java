@@ -97,7 +97,7 @@ final class MatrixConv {
     }
     long rowBytes = (long) conv.outputWidth() * patch(conv) * conv.type().bytes();
     int rows = Math.clamp(PATCH_BYTES / rowBytes, 1, conv.outputHeight());
-    Buffer scratch = BufferPool.shared().allocate(rows * rowBytes);
+    Buffer scratch = BufferPool.current().allocate(rows * rowBytes);
     try {
       new MatrixConv(conv, input, scratch.memory()).run(result, rows, filter, output, add, alone);
     } finally {

@@ -101,7 +101,7 @@ final class OneDnnConv {
         return;
       }
       if (more == null) {
-        more = BufferPool.shared().allocate(filter.bytes);
+        more = BufferPool.current().allocate(filter.bytes);
       }
       execute(in.address(), more.memory().address(), out.address());
       AddScaled.plain(
@@ -266,7 +266,7 @@ final class OneDnnConv {
     }
 
     Buffer allocate() {
-      return reorder == null ? null : BufferPool.shared().allocate(bytes);
+      return reorder == null ? null : BufferPool.current().allocate(bytes);
     }
 
     static void release(Buffer copy) {

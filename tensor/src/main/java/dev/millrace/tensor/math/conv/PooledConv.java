@@ -109,9 +109,9 @@ record PooledConv(Conv2D conv, ImagePool pool) {
     long filterBytes = 4 * conv.filterElements();
     long biasBytes = 4L * conv.filters();
     boolean toInput = inputGradient != null;
-    Buffer turned = toInput ? BufferPool.shared().allocate(filterBytes) : null;
-    Buffer filters = BufferPool.shared().allocate(pieces * filterBytes);
-    Buffer biases = BufferPool.shared().allocate(pieces * biasBytes);
+    Buffer turned = toInput ? BufferPool.current().allocate(filterBytes) : null;
+    Buffer filters = BufferPool.current().allocate(pieces * filterBytes);
+    Buffer biases = BufferPool.current().allocate(pieces * biasBytes);
     try {
       MemorySegment sums = filters.memory().asSlice(0, pieces * filterBytes);
       MemorySegment biasSums = biases.memory().asSlice(0, pieces * biasBytes);

@@ -65,7 +65,7 @@ final class PooledImage implements AutoCloseable {
   private long firstWindow;
 
   /** A vector of gradients and one of places on their way to the lists. */
-  private final Buffer found = BufferPool.shared().allocate(2L * STEP);
+  private final Buffer found = BufferPool.current().allocate(2L * STEP);
 
   PooledImage(
       PooledConv layer,
@@ -85,13 +85,13 @@ final class PooledImage implements AutoCloseable {
     this.loopBytes = layer.loopBytes();
     this.outputWidth = conv.outputWidth();
     this.places = conv.outputHeight() * outputWidth;
-    this.image = BufferPool.shared().allocate(layer.imageBytes());
-    this.offsets = BufferPool.shared().allocate(4L * places);
+    this.image = BufferPool.current().allocate(layer.imageBytes());
+    this.offsets = BufferPool.current().allocate(4L * places);
     // Each list has one more entry, for what is written and not counted.
     this.listBytes = PooledConv.ENTRY * (1L + (long) layer.bandRows() * pool.outputWidth());
-    this.lists = BufferPool.shared().allocate(conv.filters() * listBytes);
-    this.ends = BufferPool.shared().allocate(8L * conv.filters());
-    this.gradient = filter == null ? null : BufferPool.shared().allocate(layer.imageBytes());
+    this.lists = BufferPool.current().allocate(conv.filters() * listBytes);
+    this.ends = BufferPool.current().allocate(8L * conv.filters());
+    this.gradient = filter == null ? null : BufferPool.current().allocate(layer.imageBytes());
     image.memory().fill((byte) 0);
     for (int place = 0; place < places; place++) {
       long row = (long) (place / outputWidth) * conv.rows().stride() * rowBytes;

@@ -4,19 +4,21 @@ package dev.millrace.tensor.math.elementwise;
  * The error function, to a few units in the last place of a double. Below 2 by its series with only
  * positive terms, from there on by the continued fraction of its complement.
  */
-final class Erf {
+public final class Erf {
   private static final double TWO_BY_SQRT_PI = 2 / Math.sqrt(Math.PI);
   private static final double SWITCH = 2;
   private static final int FRACTION_TERMS = 60;
 
   private Erf() {}
 
-  static double erf(double x) {
+  /** The integral of the bell curve from 0 to x, which goes from -1 to 1. */
+  public static double erf(double x) {
     double size = Math.abs(x);
     return size < SWITCH ? series(x) : Math.copySign(1 - fraction(size), x);
   }
 
-  static double erfc(double x) {
+  /** {@code 1 - erf(x)}, exact where that is small. */
+  public static double erfc(double x) {
     if (x >= SWITCH) {
       return fraction(x);
     }

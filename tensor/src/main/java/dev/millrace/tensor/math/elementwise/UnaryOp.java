@@ -35,6 +35,9 @@ public enum UnaryOp {
   ATAN(Math::atan, X.apply(Formula.Function.ATAN)),
   SINH(Math::sinh, X.apply(Formula.Function.SINH)),
   COSH(Math::cosh, X.apply(Formula.Function.COSH)),
+  ASINH(x -> Inverse.asinh(x)),
+  ACOSH(x -> Inverse.acosh(x)),
+  ATANH(x -> 0.5 * (Math.log1p(x) - Math.log1p(-x))),
   TANH(Math::tanh, new Formula.ByPrecision(X.apply(Formula.Function.TANH), tanh())),
   ERF(Erf::erf),
   ERFC(Erf::erfc),
@@ -101,6 +104,25 @@ public enum UnaryOp {
 
   /** Of bool elements only. */
   LOGICAL_NOT(null, x -> x ^ 1, X.apply(Formula.Function.XOR, number(1)));
+
+  /** The inverse hyperbolic functions that Java has not, without cancellation. */
+  private static final class Inverse {
+    static double asinh(double x) {
+      double size = Math.abs(x);
+      double sum = size > 1e150 ? size : size + size * size / (1 + Math.hypot(1, size));
+      double log = size > 1e150 ? Math.log(size) + Math.log(2) : Math.log1p(sum);
+      return Math.copySign(log, x);
+    }
+
+    static double acosh(double x) {
+      double above = x - 1;
+      return x > 1e150
+          ? Math.log(x) + Math.log(2)
+          : Math.log1p(above + Math.sqrt(above * above + 2 * above));
+    }
+
+    private Inverse() {}
+  }
 
   /** The constants of SELU. */
   static final class Selu {
@@ -188,6 +210,9 @@ public enum UnaryOp {
       case SINH -> Complex::sinh;
       case COSH -> Complex::cosh;
       case TANH -> Complex::tanh;
+      case ASINH -> Complex::asinh;
+      case ACOSH -> Complex::acosh;
+      case ATANH -> Complex::atanh;
       case SIGMOID -> Complex::sigmoid;
       case SIGN -> Complex::sign;
       case CONJ -> Complex::conjugate;

@@ -73,7 +73,7 @@ final class DotGemm {
       return;
     }
     long stride = (g.k() + 15L) / 16 * 64;
-    Buffer scratch = BufferPool.shared().allocate(stride * cols);
+    Buffer scratch = BufferPool.current().allocate(stride * cols);
     long turned = scratch.memory().address();
     try {
       Panel.transpose(bAt, bStride, g.k(), cols, turned, stride);

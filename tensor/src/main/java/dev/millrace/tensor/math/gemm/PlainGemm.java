@@ -8,7 +8,8 @@ import java.lang.foreign.ValueLayout;
  * Matrix products of floats and doubles by plain loops, for a JVM without the Vector API. A row of
  * C is a sum of rows of B, each times an element of A; the inner loop runs along arrays, which the
  * JVM's compiler makes vectors of. Rows of B are copied into an array some at a time, so that they
- * stay in the cache while all rows of C pass.
+ * stay in the cache while all rows of C pass. Of floats, rows whose factor is zero are left out,
+ * unless they hold NaN or infinity, of which zero times is NaN.
  */
 final class PlainGemm {
   /** Rows of B that are copied at a time. */
@@ -54,55 +55,74 @@ final class PlainGemm {
     int n = j1 - j0;
     float[] sum = new float[n];
     float[] rows = new float[DEPTH * n];
+    int[] at = new int[DEPTH];
+    float[] factors = new float[DEPTH];
     long aRow = g.transA() ? 1 : g.lda();
     long aColumn = g.transA() ? g.lda() : 1;
     for (int p0 = 0; p0 < g.k(); p0 += DEPTH) {
       int depth = Math.min(DEPTH, g.k() - p0);
       if (g.transB()) {
         for (int j = 0; j < n; j++) {
-          long at = (long) (j0 + j) * g.ldb() + p0;
+          long from = (long) (j0 + j) * g.ldb() + p0;
           for (int p = 0; p < depth; p++) {
-            rows[p * n + j] = b.getAtIndex(F32, at + p);
+            rows[p * n + j] = b.getAtIndex(F32, from + p);
           }
         }
       } else {
         for (int p = 0; p < depth; p++) {
-          long at = (long) (p0 + p) * g.ldb() + j0;
-          MemorySegment.copy(b, F32, 4 * at, rows, p * n, n);
+          long from = (long) (p0 + p) * g.ldb() + j0;
+          MemorySegment.copy(b, F32, 4 * from, rows, p * n, n);
         }
       }
+      boolean skip = isFinite(rows, depth * n);
       for (int i = i0; i < i1; i++) {
+        int terms = 0;
+        for (int p = 0; p < depth; p++) {
+          float x = a.getAtIndex(F32, i * aRow + (p0 + p) * aColumn);
+          at[terms] = p * n;
+          factors[terms] = x;
+          if (x != 0 || !skip) {
+            terms++;
+          }
+        }
+        if (terms == 0) {
+          continue;
+        }
         long cAt = 4 * ((long) i * g.ldc() + j0);
         MemorySegment.copy(c, F32, cAt, sum, 0, n);
-        int p = 0;
-        for (; p <= depth - 4; p += 4) {
-          long at = i * aRow + (p0 + p) * aColumn;
-          add4(
-              sum,
-              n,
-              rows,
-              p * n,
-              a.getAtIndex(F32, at),
-              a.getAtIndex(F32, at + aColumn),
-              a.getAtIndex(F32, at + 2 * aColumn),
-              a.getAtIndex(F32, at + 3 * aColumn));
+        int t = 0;
+        for (; t <= terms - 4; t += 4) {
+          add4(sum, n, rows, at, factors, t);
         }
-        for (; p < depth; p++) {
-          add(sum, n, rows, p * n, a.getAtIndex(F32, i * aRow + (p0 + p) * aColumn));
+        for (; t < terms; t++) {
+          add(sum, n, rows, at[t], factors[t]);
         }
         MemorySegment.copy(sum, 0, c, F32, cAt, n);
       }
     }
   }
 
-  /** Adds four neighbouring rows, each times a factor. */
-  private static void add4(
-      float[] sum, int n, float[] rows, int at, float a, float b, float c, float d) {
+  /** Whether the first {@code n} floats are neither NaN nor infinite. */
+  private static boolean isFinite(float[] values, int n) {
+    int most = 0;
+    for (int i = 0; i < n; i++) {
+      most = Math.max(most, Float.floatToRawIntBits(values[i]) & Integer.MAX_VALUE);
+    }
+    return most < Float.floatToRawIntBits(Float.POSITIVE_INFINITY);
+  }
+
+  /** Adds the rows of four terms, each times its factor. */
+  private static void add4(float[] sum, int n, float[] rows, int[] at, float[] factors, int t) {
+    int at0 = at[t];
+    int at1 = at[t + 1];
+    int at2 = at[t + 2];
+    int at3 = at[t + 3];
+    float a = factors[t];
+    float b = factors[t + 1];
+    float c = factors[t + 2];
+    float d = factors[t + 3];
     for (int j = 0; j < n; j++) {
-      sum[j] +=
-          a * rows[at + j]
-              + b * rows[at + n + j]
-              + (c * rows[at + 2 * n + j] + d * rows[at + 3 * n + j]);
+      sum[j] += a * rows[at0 + j] + b * rows[at1 + j] + (c * rows[at2 + j] + d * rows[at3 + j]);
     }
   }
 

@@ -18,9 +18,9 @@ final class ShortFloatGemm {
     long bElements =
         (long) (g.transB() ? g.n() - 1 : g.k() - 1) * g.ldb() + (g.transB() ? g.k() : g.n());
     long cElements = (long) (g.m() - 1) * g.ldc() + g.n();
-    Buffer wideA = BufferPool.shared().allocate(4 * aElements);
-    Buffer wideB = BufferPool.shared().allocate(4 * bElements);
-    Buffer wideC = BufferPool.shared().allocate(4 * cElements);
+    Buffer wideA = BufferPool.current().allocate(4 * aElements);
+    Buffer wideB = BufferPool.current().allocate(4 * bElements);
+    Buffer wideC = BufferPool.current().allocate(4 * cElements);
     try {
       ShortFloats.widen(g.type(), a, wideA.memory(), aElements);
       ShortFloats.widen(g.type(), b, wideB.memory(), bElements);

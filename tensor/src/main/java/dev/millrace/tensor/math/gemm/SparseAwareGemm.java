@@ -132,7 +132,7 @@ final class SparseAwareGemm {
   private static void practise(Gemm g, MemorySegment a, MemorySegment b) {
     Gemm part =
         new Gemm(g.type(), g.transA(), g.transB(), g.m(), g.n(), g.k(), g.lda(), g.ldb(), WIDTH);
-    Buffer rows = BufferPool.shared().allocate(PRACTICE_ROWS * B_ROW);
+    Buffer rows = BufferPool.current().allocate(PRACTICE_ROWS * B_ROW);
     try {
       if (isFinite(g, b, 0, WIDTH)) {
         multiply(part, a, b, rows.memory(), false, 0, PRACTICE_ROWS, 0, WIDTH);
@@ -183,7 +183,7 @@ final class SparseAwareGemm {
     long listBytes = 4L * listedRows * listedBlocks * (depth + 1) + VECTOR_BYTES;
     long turnedBytes = g.transA() ? 4L * listedRows * depth : 0;
     Buffer scratch =
-        BufferPool.shared().allocate(BLOCK + 2 * listBytes + Math.max(turnedBytes, B_ROW));
+        BufferPool.current().allocate(BLOCK + 2 * listBytes + Math.max(turnedBytes, B_ROW));
     try {
       SparseAwareGemm product = new SparseAwareGemm(g, a, b, c, depth, listBytes, scratch);
       for (int p = 0; p < g.k(); p += listedBlocks * depth) {

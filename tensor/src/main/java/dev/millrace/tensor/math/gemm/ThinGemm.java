@@ -70,7 +70,7 @@ final class ThinGemm {
     int cols = j1 - j0;
     long line = 4L * Math.min(BLOCK, i1 - i0);
     long turnedBytes = (cols + GROUP - 1L) / GROUP * GROUP * line;
-    Buffer buffer = BufferPool.shared().allocate(DEPTH * B_ROW + turnedBytes + cols * line);
+    Buffer buffer = BufferPool.current().allocate(DEPTH * B_ROW + turnedBytes + cols * line);
     long copy = buffer.memory().address();
     long turned = copy + DEPTH * B_ROW;
     long product = turned + turnedBytes;

@@ -101,7 +101,7 @@ public final class VectorGemm {
     int blockRows = (int) Math.min((long) A_PANELS * tile.rows(), roundUp(i1 - i0, tile.rows()));
     int blockCols = (int) Math.min((long) B_PANELS * width, roundUp(j1 - j0, width));
     long elements = (long) (blockRows + blockCols) * depth + (long) tile.rows() * width;
-    Buffer scratch = BufferPool.shared().allocate(elements * tile.elementBytes() + 128);
+    Buffer scratch = BufferPool.current().allocate(elements * tile.elementBytes() + 128);
     try {
       new VectorGemm(g, a, b, c, tile, depth, blockRows, blockCols, scratch)
           .multiply(accumulate, i0, i1, j0, j1);

@@ -17,9 +17,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The native library oneDNN, called through the foreign function interface. It is loaded at the
- * first use of this class if its artifact for this platform is on the class path; {@code
- * -Dmillrace.native=false} keeps it out. Where it is not available everything it does is done in
- * Java.
+ * first use of this class if its artifact for this platform is on the class path or the module
+ * path; {@code -Dmillrace.native=false} keeps it out. Where it is not available everything it does
+ * is done in Java.
  *
  * <p>oneDNN brings OpenMP for its threads. It is held to one: a team of its own for every thread
  * that calls, all spinning, stops the whole machine as soon as two processes share it. Loops are
@@ -60,7 +60,7 @@ public final class OneDnn {
                 reason);
       }
       if (library == null && reason == null) {
-        reason = "not on the class path for this platform";
+        reason = "neither class path nor module path has it for this platform";
       }
     }
     LIBRARY = library;

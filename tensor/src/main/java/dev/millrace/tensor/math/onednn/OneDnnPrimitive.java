@@ -115,7 +115,7 @@ public final class OneDnnPrimitive {
   public void run(long first, long second, long third) {
     Arguments arguments = borrow();
     Buffer scratch =
-        scratchpad.byteSize() == 0 ? null : BufferPool.shared().allocate(scratchpad.byteSize());
+        scratchpad.byteSize() == 0 ? null : BufferPool.current().allocate(scratchpad.byteSize());
     try {
       arguments.set(0, first);
       arguments.set(1, second);

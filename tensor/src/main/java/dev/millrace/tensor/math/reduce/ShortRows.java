@@ -48,7 +48,7 @@ final class ShortRows {
       long end,
       int n) {
     long line = 4L * BLOCK;
-    Buffer buffer = BufferPool.shared().allocate((n + 2) * line);
+    Buffer buffer = BufferPool.current().allocate((n + 2) * line);
     try {
       MemorySegment turned = buffer.memory();
       for (long row = first; row < end; row += BLOCK) {

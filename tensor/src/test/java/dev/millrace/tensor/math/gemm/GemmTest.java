@@ -109,6 +109,48 @@ class GemmTest {
     }
   }
 
+  /** Zeros are left out of plain products, but not of rows that are not numbers. */
+  @Test
+  void plainProductsOfZerosPassOnWhatIsNotANumber() {
+    for (boolean transB : new boolean[] {false, true}) {
+      Tensor a = Tensor.of(Shape.of(3, 100), new float[300]);
+      a.setDouble(100 + 7, 2);
+      Tensor b = Matrices.random(DType.FLOAT, new Random(2), 100, 5);
+      int row = 80;
+      b.setDouble(transB ? 3 * 100 + row : row * 5 + 3, Double.NaN);
+      Tensor c = Tensor.allocate(DType.FLOAT, Shape.of(3, 5));
+      withoutVectors(
+          Gemm.of(DType.FLOAT, false, transB, 3, 5, 100), a.data(), b.data(), c.data(), false);
+      for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 5; j++) {
+          double expected = i == 1 ? 2 * b.doubleAt(transB ? j * 100 + 7 : 7 * 5 + j) : 0;
+          assertEquals(j == 3 ? Double.NaN : expected, c.doubleAt(i * 5 + j), 1e-6, i + "," + j);
+        }
+      }
+    }
+  }
+
+  @Test
+  void plainProductsOfMostlyZerosEqualTheReference() {
+    for (boolean transA : new boolean[] {false, true}) {
+      Gemm g = Gemm.of(DType.FLOAT, transA, false, 17, 40, 150);
+      Random random = new Random(5);
+      float[] values = new float[17 * 150];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = random.nextInt(10) < 8 ? 0 : random.nextFloat();
+      }
+      Tensor a = Tensor.of(Shape.of(17 * 150), values);
+      Tensor b = Matrices.random(DType.FLOAT, random, 150, 40);
+      Tensor expected = Tensor.allocate(DType.FLOAT, Shape.of(17, 40));
+      ReferenceGemm.multiply(g, a, b, expected, false);
+      Tensor c = Tensor.allocate(DType.FLOAT, Shape.of(17, 40));
+      withoutVectors(g, a.data(), b.data(), c.data(), false);
+      for (long i = 0; i < c.elements(); i++) {
+        assertEquals(expected.doubleAt(i), c.doubleAt(i), 1e-4, g + " at " + i);
+      }
+    }
+  }
+
   @EnabledIf("dev.millrace.tensor.VectorModule#isPresent")
   @Test
   void vectorProductsPassOnWhatIsNotANumber() {

@@ -17,6 +17,7 @@ import java.util.Arrays;
  * <p>Threading: one thread at a time.
  */
 final class CsvLineReader implements AutoCloseable {
+  private static final byte LINE_BREAK = '\n';
   private static final int BUFFER_BYTES = 1 << 18;
   private static final int MOST_BYTES = 1 << 28;
   private static final long ONES = 0x0101010101010101L;
@@ -102,7 +103,7 @@ final class CsvLineReader implements AutoCloseable {
   private boolean line() {
     int from = next;
     while (true) {
-      int found = newline(buffer, from, limit);
+      int found = find(buffer, LINE_BREAK, from, limit);
       if (found < limit && multiline && isOpen(buffer, next, found)) {
         from = found + 1;
         continue; // the line break is in a quoted field
@@ -139,17 +140,18 @@ final class CsvLineReader implements AutoCloseable {
     return open;
   }
 
-  /** The first line break from {@code from} on; {@code to} if there is none. */
-  private static int newline(byte[] bytes, int from, int to) {
+  /** The first {@code wanted} from {@code from} on, eight bytes at a time; {@code to} if none. */
+  static int find(byte[] bytes, byte wanted, int from, int to) {
+    long pattern = wanted * ONES; // an ASCII character
     int i = from;
-    for (; i + 8 <= to; i += 8) {
-      long x = (long) LONG.get(bytes, i) ^ ('\n' * ONES);
+    for (; i + Long.BYTES <= to; i += Long.BYTES) {
+      long x = (long) LONG.get(bytes, i) ^ pattern;
       long zero = (x - ONES) & ~x & TOPS;
       if (zero != 0) {
         return i + (Long.numberOfTrailingZeros(zero) >>> 3);
       }
     }
-    while (i < to && bytes[i] != '\n') {
+    while (i < to && bytes[i] != wanted) {
       i++;
     }
     return i;
@@ -190,7 +192,7 @@ final class CsvLineReader implements AutoCloseable {
         if (n < 0) {
           break;
         }
-        for (int i = newline(bytes, 0, n); i < n; i = newline(bytes, i + 1, n)) {
+        for (int i = find(bytes, LINE_BREAK, 0, n); i < n; i = find(bytes, LINE_BREAK, i + 1, n)) {
           line++;
         }
         left -= n;

@@ -3,11 +3,10 @@ package dev.millrace.train.data.csv;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
 import dev.millrace.train.data.ColumnElements;
-import dev.millrace.train.data.ElementType;
 import dev.millrace.train.data.RowBuffer;
+import dev.millrace.train.data.column.Cells;
+import dev.millrace.train.data.column.Column;
 import dev.millrace.train.data.file.FileRange;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,10 +15,13 @@ import java.util.regex.Pattern;
 
 /** A passage through a part of a CSV file, which writes each field straight into its column. */
 final class CsvRows extends ColumnElements {
+  /** What stands between the values of a list. */
+  private static final byte LIST_SEPARATOR = '|';
+
   private final CsvSchema schema;
   private final FileRange range;
   private final CsvLineReader lines;
-  private final List<ElementType> types;
+  private final Cells cells;
   private boolean open;
 
   /** The place of every field of a row; null for those that are passed over. */
@@ -30,17 +32,18 @@ final class CsvRows extends ColumnElements {
 
   /** A field of a row: the column and the place in it. */
   private record Field(
-      String name, int column, int index, int width, DType dtype, byte[] missing) {}
-
-  /** The memory of the columns while rows are read. */
-  private MemorySegment[] data;
-
-  private Object[][] objects;
+      String name,
+      int column,
+      int index,
+      int width,
+      boolean list,
+      DType dtype,
+      Cells.Missing missing) {}
 
   CsvRows(CsvSchema schema, FileRange range) {
     this.schema = schema;
     this.range = range;
-    this.types = schema.types();
+    cells = new Cells(Column.types(schema.columns()));
     lines = new CsvLineReader(range, schema.multiline());
   }
 
@@ -49,17 +52,7 @@ final class CsvRows extends ColumnElements {
     if (!open) {
       open(-1);
     }
-    to.declare(types);
-    to.room(max);
-    data = new MemorySegment[types.size()];
-    objects = new Object[types.size()][];
-    for (int c = 0; c < data.length; c++) {
-      if (types.get(c).dtype() == DType.STRING) {
-        objects[c] = to.objects(c);
-      } else {
-        data[c] = to.data(c);
-      }
-    }
+    cells.open(to, max);
     int n = 0;
     while (n < max) {
       long at = lines.position();
@@ -149,14 +142,13 @@ final class CsvRows extends ColumnElements {
   private Field[] numbered() {
     List<Field> all = new ArrayList<>();
     int column = 0;
-    for (CsvColumn c : schema.columns()) {
-      byte[] missing = c.missing() == null ? null : c.missing().getBytes(StandardCharsets.UTF_8);
-      int width = c.fields().size();
-      for (int i = 0; i < width; i++) {
+    for (Column c : schema.columns()) {
+      Cells.Missing missing = c.dtype() == null ? null : Cells.Missing.of(c);
+      for (int i = 0; i < c.fields().size(); i++) {
         all.add(
             c.dtype() == null
                 ? null
-                : new Field(c.fields().get(i), column, i, width, c.dtype(), missing));
+                : new Field(c.fields().get(i), column, i, c.width(), c.list(), c.dtype(), missing));
       }
       column += c.dtype() == null ? 0 : 1;
     }
@@ -177,9 +169,7 @@ final class CsvRows extends ColumnElements {
       if (quotes && at < end && bytes[at] == '"') {
         to = quoted(bytes, at, end, number, row, field);
       } else {
-        while (to < end && bytes[to] != separator) {
-          to++;
-        }
+        to = CsvLineReader.find(bytes, separator, at, end);
         if (field != null) {
           put(field, number, row, bytes, at, to);
         }
@@ -229,43 +219,33 @@ final class CsvRows extends ColumnElements {
   }
 
   private void put(Field field, int number, int row, byte[] bytes, int from, int to) {
-    if (from == to && field.missing != null) {
-      value(field, number, row, field.missing, 0, field.missing.length);
+    long at = (long) row * field.width + field.index;
+    if (field.list) {
+      list(field, number, at, bytes, from, to);
+    } else if (from == to && field.missing != null) {
+      cells.putMissing(field.column, at, 1, field.missing);
     } else {
-      value(field, number, row, bytes, from, to);
+      value(field, number, at, bytes, from, to);
     }
   }
 
-  private void value(Field field, int number, int row, byte[] bytes, int from, int to) {
-    long at = (long) row * field.width + field.index;
-    try {
-      MemorySegment m = data[field.column];
-      switch (field.dtype) {
-        case STRING -> objects[field.column][(int) at] = Arrays.copyOfRange(bytes, from, to);
-        case FLOAT ->
-            m.setAtIndex(ValueLayout.JAVA_FLOAT, at, FieldNumbers.single(bytes, from, to));
-        case DOUBLE ->
-            m.setAtIndex(ValueLayout.JAVA_DOUBLE, at, FieldNumbers.number(bytes, from, to));
-        case INT64 ->
-            m.setAtIndex(
-                ValueLayout.JAVA_LONG,
-                at,
-                FieldNumbers.whole(bytes, from, to, Long.MIN_VALUE, Long.MAX_VALUE));
-        case INT32 ->
-            m.setAtIndex(
-                ValueLayout.JAVA_INT,
-                at,
-                (int) FieldNumbers.whole(bytes, from, to, Integer.MIN_VALUE, Integer.MAX_VALUE));
-        case INT16 ->
-            m.setAtIndex(
-                ValueLayout.JAVA_SHORT,
-                at,
-                (short) FieldNumbers.whole(bytes, from, to, Short.MIN_VALUE, Short.MAX_VALUE));
-        case INT8 ->
-            m.set(ValueLayout.JAVA_BYTE, at, (byte) FieldNumbers.whole(bytes, from, to, -128, 127));
-        default ->
-            m.set(ValueLayout.JAVA_BYTE, at, (byte) FieldNumbers.whole(bytes, from, to, 0, 255));
+  /** Reads as many values of a list as there is room for, and fills up the rest. */
+  private void list(Field field, int number, long at, byte[] bytes, int from, int to) {
+    int n = 0;
+    for (int start = from; start < to && n < field.width; n++) {
+      int end = start;
+      while (end < to && bytes[end] != LIST_SEPARATOR) {
+        end++;
       }
+      value(field, number, at + n, bytes, start, end);
+      start = end + 1;
+    }
+    cells.putMissing(field.column, at + n, field.width - n, field.missing);
+  }
+
+  private void value(Field field, int number, long at, byte[] bytes, int from, int to) {
+    try {
+      cells.putText(field.column, at, bytes, from, to);
     } catch (NumberFormatException e) {
       String text = new String(bytes, from, to - from, StandardCharsets.UTF_8);
       throw MillraceException.invalid(

@@ -1,12 +1,14 @@
 package dev.millrace.train.data.csv;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.train.data.ElementType;
+import dev.millrace.train.data.column.Column;
+import dev.millrace.train.data.file.BadRows;
 import java.util.List;
 
 /**
  * What the rows of CSV files are. With a header, fields are found by name and others are passed
- * over; without, the columns are all fields of a row in their order.
+ * over; without, the columns are all fields of a row in their order. The values of a list are
+ * separated by {@code |}.
  *
  * @param header whether the first line of every file names the fields
  * @param separator what stands between fields, such as a comma or a tab
@@ -15,7 +17,7 @@ import java.util.List;
  * @param badRows what becomes of rows that cannot be read
  */
 public record CsvSchema(
-    List<CsvColumn> columns,
+    List<Column> columns,
     boolean header,
     char separator,
     boolean quoted,
@@ -36,8 +38,13 @@ public record CsvSchema(
   }
 
   /** Columns separated by commas, without a header; fields may be quoted; a bad row is an error. */
-  public static CsvSchema of(CsvColumn... columns) {
-    return new CsvSchema(List.of(columns), false, ',', true, false, BadRows.upTo(0));
+  public static CsvSchema of(Column... columns) {
+    return of(List.of(columns));
+  }
+
+  /** The same with the columns in a list, such as those of a FeatureSpec. */
+  public static CsvSchema of(List<Column> columns) {
+    return new CsvSchema(columns, false, ',', true, false, BadRows.upTo(0));
   }
 
   /** The same with a line of names first, by which fields are found. */
@@ -63,10 +70,5 @@ public record CsvSchema(
   /** The same with rows that cannot be read counted in {@code rows} and passed over. */
   public CsvSchema skipping(BadRows rows) {
     return new CsvSchema(columns, header, separator, quoted, multiline, rows);
-  }
-
-  /** What an element is. */
-  List<ElementType> types() {
-    return columns.stream().filter(c -> c.dtype() != null).map(CsvColumn::type).toList();
   }
 }

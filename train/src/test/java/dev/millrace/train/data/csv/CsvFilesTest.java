@@ -12,6 +12,9 @@ import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.data.Dataset;
 import dev.millrace.train.data.Elements;
+import dev.millrace.train.data.column.Column;
+import dev.millrace.train.data.column.FieldNumbers;
+import dev.millrace.train.data.file.BadRows;
 import io.airlift.compress.v3.zstd.ZstdOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -28,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class CsvFilesTest {
   private static final CsvSchema NUMBER_AND_NAME =
-      CsvSchema.of(CsvColumn.of("n", DType.INT64), CsvColumn.of("name", DType.STRING));
+      CsvSchema.of(Column.of("n", DType.INT64), Column.of("name", DType.STRING));
 
   @TempDir Path folder;
 
@@ -74,8 +77,8 @@ class CsvFilesTest {
     Path csv = file("a.csv", "b,x,y,name\n0,1.5,2,\"a, \"\"b\"\"\"\n\n1,-1,7e1,c\r\n0,,0,\n");
     CsvSchema schema =
         CsvSchema.of(
-                CsvColumn.of("name", DType.STRING),
-                CsvColumn.vector("xy", DType.FLOAT, "x", "y").orElse("-9"))
+                Column.of("name", DType.STRING),
+                Column.vector("xy", DType.FLOAT, "x", "y").orElse("-9"))
             .withHeader();
     try (Elements e = CsvFiles.read(schema, List.of(csv)).batch(10, false).elements()) {
       Tensor[] batch = e.next();
@@ -83,6 +86,19 @@ class CsvFilesTest {
       assertEquals(Shape.of(3, 2), batch[1].shape());
       assertArrayEquals(new float[] {1.5f, 2, -1, 70, -9, 0}, batch[1].toFloats());
       assertNull(e.next());
+      Elements.release(batch);
+    }
+  }
+
+  @Test
+  void listsAreFilledUpOrCut() {
+    Path csv = file("a.csv", "1|2,a\n,\n3|4|5,b|c|d\n");
+    CsvSchema schema =
+        CsvSchema.of(Column.list("ids", DType.INT64, 2), Column.list("words", DType.STRING, 2));
+    try (Elements e = CsvFiles.read(schema, List.of(csv)).batch(10, false).elements()) {
+      Tensor[] batch = e.next();
+      assertArrayEquals(new long[] {1, 2, -1, -1, 3, 4}, batch[0].toLongs());
+      assertArrayEquals(new String[] {"a", "", "", "", "b", "c"}, batch[1].toStrings());
       Elements.release(batch);
     }
   }
@@ -101,7 +117,7 @@ class CsvFilesTest {
     assertTrue(
         messageOf(CsvFiles.read(NUMBER_AND_NAME, List.of(file("a.csv", "1,\"a\n2,b\n"))))
             .contains("line 1: the quotes of field 2 are not closed"));
-    CsvSchema bytes = CsvSchema.of(CsvColumn.of("n", DType.UINT8));
+    CsvSchema bytes = CsvSchema.of(Column.of("n", DType.UINT8));
     assertTrue(
         messageOf(CsvFiles.read(bytes, List.of(file("a.csv", "256\n"))))
             .endsWith("'256', which is not a uint8."));

@@ -1,0 +1,3 @@
+module com.acme.curve {
+  requires dev.millrace.job;
+}

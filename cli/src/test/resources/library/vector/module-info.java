@@ -1,0 +1,4 @@
+module com.acme.curve {
+  requires dev.millrace.job;
+  requires jdk.incubator.vector;
+}

@@ -1,0 +1,2 @@
+/** Images: other sizes and colours. */
+package dev.millrace.ops.image;

@@ -1,0 +1,2 @@
+/** Elements in another order, mirrored, searched, and formats of images. */
+package dev.millrace.ops.rearrange;

@@ -1,0 +1,2 @@
+/** Convolution and pooling over three spatial dimensions. */
+package dev.millrace.ops.volume;

@@ -1,0 +1,2 @@
+/** TensorFlow Serving's gRPC services. */
+package dev.millrace.serving.grpc;
