@@ -84,6 +84,12 @@ public final class MonitoredTrainingSession implements AutoCloseable {
   private boolean closed;
   private volatile boolean stopRequested;
 
+  /** The thread that runs the steps. */
+  private volatile Thread trainer = Thread.currentThread();
+
+  /** Whether {@link #trainer} knows that training is to end: no step may follow. */
+  private volatile boolean endKnown;
+
   /** Starts training with the usual scaffold. */
   public static MonitoredTrainingSession start(
       Scope scope, SessionFactory factory, TrainingSettings settings) {
@@ -287,7 +293,9 @@ public final class MonitoredTrainingSession implements AutoCloseable {
 
   /** Whether training is to end: a hook or a caller asked for it, or it failed. */
   public boolean shouldStop() {
-    return stopRequested || closed || failure != null;
+    boolean stops = stopRequested || closed || failure != null;
+    endKnown |= stops && Thread.currentThread() == trainer;
+    return stops;
   }
 
   /** Asks training to end after the step under way. */
@@ -326,14 +334,17 @@ public final class MonitoredTrainingSession implements AutoCloseable {
 
   /**
    * Runs a step with the hooks around it. Feeds are borrowed, the results are the caller's. Throws
-   * FAILED_PRECONDITION once training is to end, and OUT_OF_RANGE when the data has ended.
+   * FAILED_PRECONDITION once training is to end, and OUT_OF_RANGE when the data has ended. One step
+   * still runs if another thread requested the stop while the caller prepared the step.
    */
   public List<Tensor> run(Map<Output, Tensor> feeds, List<Output> fetches, List<Node> targets) {
-    if (shouldStop()) {
+    trainer = Thread.currentThread();
+    if (endKnown || closed || failure != null) {
       throw MillraceException.failedPrecondition(
           "A step was run after training ended%s. Ask shouldStop() before each step.",
           failure != null ? " by a failure: " + failure.getMessage() : "");
     }
+    endKnown = stopRequested;
     return recovering(() -> attempt(feeds, fetches, targets));
   }
 
@@ -375,6 +386,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       MillraceException cause = MillraceException.of(e);
       if (cause.code() == Code.OUT_OF_RANGE) {
         stopRequested = true;
+        endKnown = true;
       } else {
         fail(cause);
       }
@@ -461,7 +473,10 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     } finally {
       hooksOwn.forEach(Tensor::close);
     }
-    stopRequested |= context.stopRequested();
+    if (context.stopRequested()) {
+      stopRequested = true;
+      endKnown = true;
+    }
     return List.copyOf(results.subList(0, fetches.size()));
   }
 

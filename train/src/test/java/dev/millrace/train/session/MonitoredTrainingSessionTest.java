@@ -106,6 +106,30 @@ class MonitoredTrainingSessionTest {
   }
 
   @Test
+  void stepPreparedBeforeAnotherThreadRequestedTheStopStillRuns() {
+    LineModel m = new LineModel();
+    try (var s = MonitoredTrainingSession.start(m.scope, LocalSession::new, QUIET)) {
+      s.loop(
+          t -> {
+            Thread signal = new Thread(t::requestStop);
+            signal.start();
+            join(signal);
+            m.step(t);
+          });
+      assertEquals(1, m.stepOf(s.raw()));
+      assertThrows(MillraceException.class, () -> m.step(s));
+    }
+  }
+
+  private static void join(Thread thread) {
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
   void trainingGoesOnWhereItWasSaved() {
     double[] losses = new double[6];
     LineModel once = new LineModel();
