@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.testkit.Slow;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,11 +36,12 @@ class LauncherScriptTest {
     }
   }
 
+  @Slow
   @Test
   void aFailureInOneTaskIsToldInItsWords(@TempDir Path dir) throws Exception {
     // A rate this large makes the loss NaN within a few steps.
     try (RunningMillrace m =
-        RunningMillrace.startBriefly(
+        RunningMillrace.start(
             "train",
             "mnist",
             "--model",

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.millrace.testkit.Slow;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -174,6 +175,7 @@ class LibraryTest {
   }
 
   /** As on arm64 and macOS, for which no native library is bundled. */
+  @Slow
   @Test
   void withoutTheJarOfTheNativeLibraryItTrains() throws Exception {
     List<Path> all = new ArrayList<>(jars("dnnl"));
@@ -182,6 +184,7 @@ class LibraryTest {
   }
 
   /** What {@code java -jar} runs may have lines in its manifest that stand for the options. */
+  @Slow
   @Test
   void theManifestOfItsJarStandsForTheOptions() throws Exception {
     Path classes = compiled("-cp", jars(), sample("com/acme/Curve.java"));
@@ -217,6 +220,7 @@ class LibraryTest {
     assertEquals(1, said.linesWith(PLAIN), said.text);
   }
 
+  @Slow
   @Test
   void aModuleThatRequiresTheVectorApiHasItWithoutAnyOption() throws Exception {
     Said said = onTheModulePath(sample("vector/module-info.java"));

@@ -3,6 +3,7 @@ package dev.millrace.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.millrace.testkit.Slow;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 class RehearsalTest {
   @TempDir Path folder;
 
+  @Slow
   @Test
   @Timeout(60)
   void runsALauncherAndAJobThatSaves() {

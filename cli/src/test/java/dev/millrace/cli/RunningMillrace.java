@@ -11,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -36,19 +35,10 @@ public final class RunningMillrace implements AutoCloseable {
     return start(Map.of(), args);
   }
 
-  /** The same where processes that live for seconds need not be compiled for speed. */
-  static RunningMillrace startBriefly(String... args) throws IOException {
-    return startBriefly(Map.of(), args);
-  }
-
-  static RunningMillrace startBriefly(Map<String, String> environment, String... args)
-      throws IOException {
-    Map<String, String> all = new HashMap<>(environment);
-    all.put("MILLRACE_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
-    return start(all, args);
-  }
-
-  /** With these variables. */
+  /**
+   * With these variables. Unless they say otherwise the processes are not compiled for speed: they
+   * live for seconds.
+   */
   public static RunningMillrace start(Map<String, String> environment, String... args)
       throws IOException {
     List<String> command = new ArrayList<>();
@@ -58,6 +48,7 @@ public final class RunningMillrace implements AutoCloseable {
     command.add(sourceTree().resolve("millrace").toString());
     command.addAll(List.of(args));
     ProcessBuilder b = new ProcessBuilder(command);
+    b.environment().put("MILLRACE_JAVA_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
     b.environment().putAll(environment);
     b.environment().put("MILLRACE_CLASS_PATH", classPath());
     b.environment().put("JAVA_HOME", System.getProperty("java.home"));

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.HeldPorts;
+import dev.millrace.testkit.Slow;
 import dev.millrace.train.checkpoint.CheckpointFolder;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -42,6 +43,7 @@ class TrainMnistTest {
     jobThatEndsBy("sync", ProcessHandle::destroy);
   }
 
+  @Slow
   @Test
   void tasksLeaveWithTheProcessThatStartedThemEvenIfItIsKilled() throws Exception {
     jobThatEndsBy("async", ProcessHandle::destroyForcibly);
@@ -91,6 +93,7 @@ class TrainMnistTest {
     }
   }
 
+  @Slow
   @Test
   void tasksThatAreKilledAreBackAndTheJobMakesAllItsSteps() throws Exception {
     try (RunningMillrace job = wholeJob("async", "4000")) {
@@ -106,6 +109,7 @@ class TrainMnistTest {
     }
   }
 
+  @Slow
   @Test
   void aRankThatIsKilledStartsTheRingAgainFromTheLastSave() throws Exception {
     try (RunningMillrace job = wholeJob("ring", "2000")) {
@@ -125,6 +129,7 @@ class TrainMnistTest {
     }
   }
 
+  @Slow
   @ParameterizedTest
   @ValueSource(strings = {"worker/1", "ps/0"})
   void aTaskThatIsToldToTerminateEndsTheWholeJobWithOneSave(String told) throws Exception {
@@ -150,7 +155,7 @@ class TrainMnistTest {
   }
 
   private RunningMillrace wholeJob(String mode, String steps) throws IOException {
-    return RunningMillrace.startBriefly(
+    return RunningMillrace.start(
         "train",
         "mnist",
         "--model",
@@ -167,6 +172,7 @@ class TrainMnistTest {
 
   /** As a TFJob gives it to its pods; the evaluator stands outside of the cluster. */
   // README claim: run-config
+  @Slow
   @Test
   void theChiefOfTfConfigLeadsAndTheEvaluatorFollows() throws Exception {
     try (HeldPorts ports = HeldPorts.take(4)) {
@@ -182,7 +188,7 @@ class TrainMnistTest {
               "{\"cluster\": %s, \"task\": {\"type\": \"%s\", \"index\": %s}}"
                   .formatted(cluster, part[0], part[1]);
           tasks.add(
-              RunningMillrace.startBriefly(
+              RunningMillrace.start(
                   Map.of("TF_CONFIG", config),
                   "train",
                   "mnist",
@@ -218,6 +224,7 @@ class TrainMnistTest {
   }
 
   /** As when the node of one of them is drained: what takes their places goes on from the save. */
+  @Slow
   @ParameterizedTest
   @ValueSource(strings = {"worker", "ps"})
   void tasksLeaveWithTheCodeOfSigtermWhenOneIsToldTo(String drained) throws Exception {
@@ -280,19 +287,20 @@ class TrainMnistTest {
     all.addAll(List.of("--ps_hosts", at.get(0), "--worker_hosts", at.get(1) + "," + at.get(2)));
     all.addAll(List.of("--job_name", job, "--task_index", Integer.toString(index)));
     all.addAll(List.of(args));
-    return RunningMillrace.startBriefly(all.toArray(String[]::new));
+    return RunningMillrace.start(all.toArray(String[]::new));
   }
 
   /** Alone, and as the only rank of a launcher, which counts although {@code --workers} is 2. */
+  @Slow
   @Test
   void aRingMayHaveOneRank() throws Exception {
     String[] train = {
       "train", "mnist", "--model", "softmax", "--mode", "ring", "--steps", "20", "--log-dir"
     };
     try (RunningMillrace whole =
-            RunningMillrace.startBriefly(with(train, folder + "/a", "--workers", "1"));
+            RunningMillrace.start(with(train, folder + "/a", "--workers", "1"));
         RunningMillrace rank =
-            RunningMillrace.startBriefly(
+            RunningMillrace.start(
                 Map.of("MILLRACE_RANK", "0", "MILLRACE_SIZE", "1"), with(train, folder + "/b"))) {
       assertEquals(0, whole.awaitExit(), whole::err);
       assertTrue(whole.out().contains("ring: 1 rank, 20 steps"), whole::out);

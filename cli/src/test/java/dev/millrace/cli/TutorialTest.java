@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.cluster.HeldPorts;
+import dev.millrace.testkit.Slow;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The command lines of the tutorials, a process for each terminal. */
+@Slow
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(300)
 class TutorialTest {
@@ -46,7 +48,7 @@ class TutorialTest {
     args.addAll(List.of("--ps_hosts", addresses.get(0)));
     args.addAll(List.of("--worker_hosts", addresses.get(1) + "," + addresses.get(2)));
     args.addAll(List.of("--job_name", job, "--task_index", Integer.toString(index)));
-    return RunningMillrace.startBriefly(args.toArray(String[]::new));
+    return RunningMillrace.start(args.toArray(String[]::new));
   }
 
   /** What Ctrl-C does. */

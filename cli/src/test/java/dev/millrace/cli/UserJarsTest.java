@@ -53,7 +53,7 @@ class UserJarsTest {
       Output x = Const.of(scope, Tensor.vector(1f, 2f));
       Output y = scope.node("Doubled").input(x).add().output();
       try (RunningMillrace server =
-          RunningMillrace.startBriefly(environment, args.toArray(String[]::new))) {
+          RunningMillrace.start(environment, args.toArray(String[]::new))) {
         server.awaitError("grpc://");
         try (Session session = new ClusterSession(graph, "grpc://" + address)) {
           return session.fetch(y).toFloats();

@@ -25,6 +25,7 @@ import dev.millrace.runtime.Session;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.testkit.Slow;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -40,6 +41,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Tasks in processes of their own that are killed or stopped, between steps and in them. */
+@Slow
 class LostTaskTest {
   /** Four on a machine with time for it; a step's own limits are minutes. */
   private static final double LIMIT_SECONDS = 15;

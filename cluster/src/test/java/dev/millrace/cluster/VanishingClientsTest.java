@@ -15,6 +15,7 @@ import dev.millrace.ops.array.Placeholder;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.testkit.Slow;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Clients that end without a word leave nothing behind in the servers. */
+@Slow
 class VanishingClientsTest {
   private static final int SESSIONS = 200;
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.collective.testing.ProcessorClock;
 import dev.millrace.collective.testing.RankProcess;
+import dev.millrace.testkit.Slow;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Ranks in processes of their own. */
+@Slow
 @Timeout(180)
 @Execution(ExecutionMode.CONCURRENT)
 class ProcessesTest {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.ProcessEnvironment;
+import dev.millrace.testkit.Slow;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
  * three threads against each other millions of times, and finds every combination of results that
  * they give. jcstress starts JVMs, so it gets one of its own too.
  */
+@Slow
 class StressTest {
   /** How many tests there are, so that none is lost by a name. */
   private static final int TESTS = 10;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import com.fasterxml.jackson.jr.ob.JSON;
 import dev.millrace.cli.RunningMillrace;
 import dev.millrace.job.JobResult;
+import dev.millrace.testkit.Slow;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,6 +26,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * {@code millrace run} on two hosts: network namespaces with a cable between them. What stands for
  * ssh enters the other namespace. Needs root and {@code ip}.
  */
+@Slow
 @Timeout(180)
 class RunOnHostsTest {
   private static final String HERE = "10.77.1.1";

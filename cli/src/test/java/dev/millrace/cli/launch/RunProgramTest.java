@@ -8,6 +8,7 @@ import com.fasterxml.jackson.jr.ob.JSON;
 import dev.millrace.cli.RunningMillrace;
 import dev.millrace.job.JobResult;
 import dev.millrace.job.Mode;
+import dev.millrace.testkit.Slow;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /**
  * {@code millrace run} with a program of module {@code job}, whose tasks are killed and stopped.
  */
+@Slow
 @Timeout(180)
 class RunProgramTest {
   @TempDir Path folder;

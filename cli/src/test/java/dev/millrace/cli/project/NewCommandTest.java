@@ -9,6 +9,7 @@ import com.fasterxml.jackson.jr.ob.JSON;
 import dev.millrace.cli.Ran;
 import dev.millrace.job.JobResult;
 import dev.millrace.job.Mode;
+import dev.millrace.testkit.Slow;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +28,7 @@ class NewCommandTest {
   @TempDir Path folder;
 
   /** Builds it with an empty local repository and without the network, then runs the jar. */
+  @Slow
   @Test
   @Timeout(300)
   void aNewProjectBuildsAndTrains() throws Exception {

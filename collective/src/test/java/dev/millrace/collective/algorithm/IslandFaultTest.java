@@ -23,6 +23,7 @@ import dev.millrace.collective.testing.Ranks;
 import dev.millrace.tensor.Buffer;
 import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
+import dev.millrace.testkit.Slow;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,6 +39,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * A rank that dies, stops or leaves in the midst of a reduction in shared memory, before it comes
  * to any barrier or when it has told only some that it has, is named by all the others.
  */
+@Slow
 class IslandFaultTest {
   private static final Duration PATIENT = Duration.ofSeconds(20);
 
