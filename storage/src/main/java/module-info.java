@@ -5,6 +5,7 @@ module dev.millrace.storage {
   requires transitive dev.millrace.tensor;
 
   exports dev.millrace.storage;
+  exports dev.millrace.storage.array;
   exports dev.millrace.storage.checkpoint;
   exports dev.millrace.storage.record;
 }

@@ -1,35 +1,45 @@
 package dev.millrace.cli.files;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.cli.text.Amount;
 import dev.millrace.cli.text.CommandOutput;
 import dev.millrace.cli.text.ErrorPrinter;
 import dev.millrace.cli.text.Table;
+import dev.millrace.proto.CheckpointState;
+import dev.millrace.storage.AtomicFile;
+import dev.millrace.storage.array.ArrayFiles;
 import dev.millrace.storage.checkpoint.BundleReader;
+import dev.millrace.storage.checkpoint.CheckpointStateFile;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** Looks into checkpoints, ours and TensorFlow's. */
 @Command(
     name = "checkpoint",
-    description = "Look into checkpoints, Millrace's and TensorFlow's.",
+    description = "Look into checkpoints, Millrace's and TensorFlow's, and convert them.",
     footer = {
       "",
       "Examples:",
       "  millrace checkpoint ls logs",
       "  millrace checkpoint show logs/model.ckpt-3000",
       "  millrace checkpoint verify logs",
+      "  millrace checkpoint export logs weights.npz",
+      "  millrace checkpoint import weights.safetensors start/model.ckpt-0",
     })
 public final class CheckpointCommand implements Runnable {
   private static final String PLACE =
@@ -161,5 +171,70 @@ public final class CheckpointCommand implements Runnable {
       all.forEach(c -> c.print(report.out()));
     }
     return all.stream().allMatch(CheckpointDamage::isNone) ? 0 : ErrorPrinter.FAILURE;
+  }
+
+  @Command(
+      name = "export",
+      description = "Write the tensors of a checkpoint to a file of NumPy or safetensors.",
+      footer = {
+        "",
+        "Examples:",
+        "  millrace checkpoint export logs weights.npz",
+        "  millrace checkpoint export logs/model.ckpt-3000 weights.safetensors --only '.*/kernel'",
+      })
+  int export(
+      @Mixin CommandOutput report,
+      @Parameters(paramLabel = "CHECKPOINT", description = PLACE) Path place,
+      @Parameters(paramLabel = "FILE", description = "Its name ends in .npz or .safetensors.")
+          Path file,
+      @Option(
+              names = "--only",
+              paramLabel = "PATTERN",
+              description = "Only tensors whose whole name matches this regular expression.")
+          Pattern only) {
+    Path prefix = SavedCheckpoint.find(place);
+    List<String> names =
+        ArrayFiles.fromCheckpoint(prefix, file, n -> only == null || only.matcher(n).matches());
+    return written(report, names, file);
+  }
+
+  @Command(
+      name = "import",
+      description = "Write the tensors of a file of NumPy or safetensors to a checkpoint.",
+      footer = {
+        "",
+        "Example:",
+        "  millrace checkpoint import weights.npz start/model.ckpt-0",
+      })
+  int imports(
+      @Mixin CommandOutput report,
+      @Parameters(paramLabel = "FILE", description = "Its name ends in .npz or .safetensors.")
+          Path file,
+      @Parameters(
+              paramLabel = "CHECKPOINT",
+              description = "The path of the new checkpoint, such as logs/model.ckpt-0.")
+          Path checkpoint) {
+    if (Files.isDirectory(checkpoint)) {
+      throw MillraceException.invalid(
+          "%s is a folder; name the checkpoint in it, such as %s.",
+          checkpoint, checkpoint.resolve("model.ckpt-0"));
+    }
+    List<String> names = ArrayFiles.toCheckpoint(file, checkpoint);
+    CheckpointStateFile.write(
+        AtomicFile.folderOf(checkpoint),
+        CheckpointState.newBuilder()
+            .setModelCheckpointPath(checkpoint.toAbsolutePath().toString())
+            .addAllModelCheckpointPaths(checkpoint.toAbsolutePath().toString())
+            .build());
+    return written(report, names, checkpoint);
+  }
+
+  private static int written(CommandOutput report, List<String> names, Path to) {
+    if (report.json) {
+      report.json(Map.of("written", to.toString(), "tensors", names));
+    } else {
+      report.out().printf(Locale.ROOT, "%s: %d tensors%n", to, names.size());
+    }
+    return 0;
   }
 }

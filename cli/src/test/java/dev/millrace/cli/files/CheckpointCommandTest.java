@@ -16,6 +16,8 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CheckpointCommandTest {
   @TempDir Path dir;
@@ -112,5 +114,27 @@ class CheckpointCommandTest {
     Ran.millrace("checkpoint", "show", none.toString()).wasRefusedFor(none.toString());
     Ran.millrace("checkpoint", "verify", none.toString()).wasRefusedFor(none.toString());
     Ran.millrace("checkpoint", "show").wasRefusedFor("CHECKPOINT");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {".npz", ".safetensors"})
+  void exportAndImportConvertThereAndBack(String ending) {
+    String file = dir.resolve("weights" + ending).toString();
+    assertEquals(
+        file + ": 3 tensors\n",
+        Ran.millrace("checkpoint", "export", dir.toString(), file).succeeded());
+    Path other = dir.resolve("other");
+    Ran.millrace("checkpoint", "import", file, other.resolve("model.ckpt-0").toString())
+        .succeeded();
+    String out = Ran.millrace("checkpoint", "show", other.toString(), "table").succeeded();
+    assertTrue(out.contains("[4,2]"), out);
+    assertTrue(
+        Ran.millrace("checkpoint", "ls", other.toString()).succeeded().contains("latest"), out);
+    String some =
+        Ran.millrace("checkpoint", "export", dir.toString(), file, "--only", "b.*", "--json")
+            .succeeded();
+    assertTrue(some.contains("\"bias\"") && !some.contains("table"), some);
+    Ran folder = Ran.millrace("checkpoint", "import", file, dir.toString());
+    assertTrue(folder.err().contains("name the checkpoint in it"), folder.err());
   }
 }
