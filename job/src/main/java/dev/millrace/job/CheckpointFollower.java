@@ -110,7 +110,8 @@ final class CheckpointFollower {
         if (best != null) {
           best.offer(session, step, metrics);
         }
-        if (step >= settings.steps()) {
+        // By epochs, only the job itself knows its last step.
+        if (!settings.endsByEpochs() && step >= settings.steps()) {
           break;
         }
       }
@@ -128,7 +129,9 @@ final class CheckpointFollower {
             settings.steps(),
             metrics,
             seconds,
-            step < settings.steps() ? JobResult.Outcome.EARLY : JobResult.Outcome.OK);
+            settings.endsByEpochs() || step >= settings.steps()
+                ? JobResult.Outcome.OK
+                : JobResult.Outcome.EARLY);
     result.write(own);
     return result;
   }

@@ -8,6 +8,7 @@ import dev.millrace.graph.Scope;
 import dev.millrace.job.ending.TaskEnding;
 import dev.millrace.job.input.DealtData;
 import dev.millrace.job.input.InputLedger;
+import dev.millrace.job.input.PartSizes;
 import dev.millrace.ops.array.Placeholder;
 import dev.millrace.ops.array.Slice;
 import dev.millrace.ops.state.Scatter;
@@ -26,6 +27,7 @@ import dev.millrace.train.hook.SessionRunValues;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -61,13 +63,27 @@ final class DealtInput implements SessionRunHook {
   private final Output headerRows;
   private final Output header;
   private final Node begin;
+  private final PartSizes sizes;
   private InputLedger ledger;
 
-  /** How many steps this worker has still to make; where the job ends by steps, no number. */
-  private long left = Long.MAX_VALUE;
+  /** Whether the job ends by epochs and all workers make every step together. */
+  private final boolean counted;
+
+  /** How many steps this worker has still to make, if they are counted. */
+  private long left;
 
   private Elements elements;
+
+  /** The next batch; null if it was not asked for yet, or there is none. */
+  private Tensor[] ahead;
+
+  /** Whether the elements have ended: those of the last epoch. */
+  private boolean ended;
+
   private Map<Output, Tensor> fed = Map.of();
+
+  /** The position of the elements behind the batch that is fed. */
+  private long[] fedTo = {};
 
   /**
    * For worker {@code worker} of {@code workers}.
@@ -91,6 +107,8 @@ final class DealtInput implements SessionRunHook {
     this.worker = worker;
     this.workers = workers;
     this.ending = ending;
+    this.sizes = new PartSizes(data);
+    this.counted = plan.endsByEpochs() && (plan.mode() == Mode.SYNC || plan.mode() == Mode.RING);
     table =
         VariableScope.of(scope)
             .withTrainable(false)
@@ -102,7 +120,9 @@ final class DealtInput implements SessionRunHook {
     Scope own = scope.withSubScope("input_ledger").colocatedWith(table.node());
     rows = Placeholder.of(own.withName("rows"), DType.INT32, Shape.of(-1));
     int columns = InputLedger.COLUMNS;
-    next = Placeholder.of(own.withName("next"), DType.INT64, Shape.of(1, ring ? columns + 1 : 2));
+    next =
+        Placeholder.of(
+            own.withName("next"), DType.INT64, Shape.of(1, ring ? columns + 1 : columns));
     gathered = ring ? RingOps.allGather(own, next) : null;
     Output notes =
         ring ? Slice.of(own, gathered, new int[] {0, 0}, new int[] {workers, columns}) : next;
@@ -118,18 +138,21 @@ final class DealtInput implements SessionRunHook {
   public void afterCreateSession(Session session, Coordinator coordinator) {
     close();
     try (Tensor t = session.fetch(table.read())) {
-      ledger = InputLedger.of(t.toLongs(), workers);
+      int parts = DealtData.parts(data, 0).size();
+      ledger = InputLedger.of(t.toLongs(), workers, parts);
     }
     // All workers write the same, whoever is first.
     try (Tensor row = Tensor.vector(ledger.header());
-        Tensor count = Tensor.of(Shape.of(1, 2), (long) workers, 0L)) {
+        Tensor count = Tensor.of(Shape.of(1, InputLedger.COLUMNS), ledger.headerRow())) {
       session
           .run(Map.of(headerRows, row, header, count), List.of(), List.of(begin))
           .forEach(Tensor::close);
     }
-    left = plan.endsByEpochs() ? stepsLeft() : Long.MAX_VALUE;
+    left = counted ? stepsLeft() : 0;
+    ended = false;
+    long last = plan.endsByEpochs() && !counted ? plan.epochs() : Long.MAX_VALUE;
     elements =
-        new DealtData(data, ledger, worker)
+        new DealtData(data, ledger, worker, last)
             .batch(plan.batchSize(), false)
             .prefetch(PREFETCHED)
             .elements();
@@ -137,23 +160,28 @@ final class DealtInput implements SessionRunHook {
   }
 
   /**
-   * The steps to the end of the last epoch. Where the workers make every step together, those of
-   * the worker with the most; the others take examples of the next epoch meanwhile.
+   * The steps to the end of the last epoch, those of the worker with the most; the others take
+   * examples of the next epoch meanwhile.
    */
   private long stepsLeft() {
-    boolean together = plan.mode() == Mode.SYNC || plan.mode() == Mode.RING;
     long most = 0;
     for (int i = 0; i < workers; i++) {
-      if (together || i == worker) {
-        most = Math.max(most, ledger.left(i, plan.epochs(), plan.examples()));
-      }
+      most = Math.max(most, ledger.left(i, plan.epochs(), sizes::of));
     }
     return Math.ceilDiv(most, plan.batchSize());
   }
 
   /** Whether this worker has made all its steps, in a job that ends by epochs. */
   boolean isDone() {
-    return left == 0;
+    if (counted || !plan.endsByEpochs()) {
+      return counted && left == 0;
+    }
+    // Only the data says where it ends.
+    if (ahead == null && !ended && elements != null) {
+      ahead = nextBatch();
+      ended = ahead == null;
+    }
+    return ended;
   }
 
   /** Takes a batch here and not before: a step that is run again after a loss takes its own. */
@@ -164,7 +192,8 @@ final class DealtInput implements SessionRunHook {
       throw new MillraceException(
           Code.OUT_OF_RANGE, "The last epoch of worker " + worker + " has ended.");
     }
-    Tensor[] batch = nextBatch();
+    Tensor[] batch = ahead == null ? nextBatch() : ahead;
+    ahead = null;
     if (batch.length != graph.inputs().size()) {
       Elements.release(batch);
       throw MillraceException.invalid(
@@ -175,12 +204,14 @@ final class DealtInput implements SessionRunHook {
     for (int i = 0; i < batch.length; i++) {
       fed.put(graph.inputs().get(i), batch[i]);
     }
-    long[] at = elements.position();
+    fedTo = elements.position();
     if (gathered == null) {
-      fed.put(next, Tensor.of(Shape.of(1, 2), at));
+      fed.put(next, Tensor.of(Shape.of(1, InputLedger.COLUMNS), fedTo));
       fed.put(rows, Tensor.vector(ledger.row(worker)));
     } else {
-      fed.put(next, Tensor.of(Shape.of(1, 3), at[0], at[1], ending.word()));
+      long[] note = Arrays.copyOf(fedTo, InputLedger.COLUMNS + 1);
+      note[InputLedger.COLUMNS] = ending.word();
+      fed.put(next, Tensor.of(Shape.of(1, note.length), note));
       int[] all = new int[workers];
       for (int i = 0; i < workers; i++) {
         all[i] = ledger.row(i);
@@ -201,8 +232,9 @@ final class DealtInput implements SessionRunHook {
       throw new MillraceException(
           m.code(),
           String.format(
-              "The training data of worker %d fails after its example %d of epoch %d: %s",
-              worker, at[1], at[0], m.getMessage()),
+              "The training data of worker %d fails after its example %d of part %d of epoch %d:"
+                  + " %s",
+              worker, at[2], at[1], at[0], m.getMessage()),
           m);
     }
   }
@@ -211,12 +243,12 @@ final class DealtInput implements SessionRunHook {
   public void afterRun(SessionRunContext context, SessionRunValues values) {
     double loss = values.value(graph.model().loss()).doubleValue();
     if (!Double.isFinite(loss)) {
-      throw NotANumber.failure(loss, graph, fed, worker, elements.position());
+      throw NotANumber.failure(loss, graph, fed, worker, fedTo);
     }
     if (gathered != null) {
       Tensor all = values.value(gathered);
       for (int i = 0; i < workers; i++) {
-        ending.hear(all.longAt(i * 3L + 2), context);
+        ending.hear(all.longAt((i + 1) * (InputLedger.COLUMNS + 1L) - 1), context);
       }
     }
     release();
@@ -235,6 +267,10 @@ final class DealtInput implements SessionRunHook {
 
   private void close() {
     release();
+    if (ahead != null) {
+      Elements.release(ahead);
+    }
+    ahead = null;
     if (elements != null) {
       elements.close();
       elements = null;

@@ -7,6 +7,7 @@ import dev.millrace.collective.Ring;
 import dev.millrace.graph.Scope;
 import dev.millrace.job.ending.StopSwitch;
 import dev.millrace.job.flags.ProgramFlags;
+import dev.millrace.job.input.PartSizes;
 import dev.millrace.job.report.Progress;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.train.checkpoint.Saver;
@@ -129,7 +130,7 @@ public final class JobProcess {
       // A parameter server has no use for the data, and its machine may not have it.
       plan =
           TrainingPlan.of(
-              flags, place, job.epochs(), () -> place.isServer() ? 0 : JobSpec.count(data()));
+              flags, place, job.epochs(), () -> place.isServer() ? 0 : PartSizes.about(data()));
       if (!place.isServer() && !place.isEvaluator()) {
         checkPatience();
       }

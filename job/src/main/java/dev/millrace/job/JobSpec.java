@@ -1,11 +1,7 @@
 package dev.millrace.job;
 
-import dev.millrace.base.MillraceException;
 import dev.millrace.job.flags.ProgramFlags;
-import dev.millrace.job.input.CountedDataset;
-import dev.millrace.tensor.Tensor;
 import dev.millrace.train.data.Dataset;
-import dev.millrace.train.data.Elements;
 import dev.millrace.train.hook.SessionRunHook;
 import dev.millrace.train.optimizer.Minimizer;
 import java.util.List;
@@ -31,22 +27,4 @@ record JobSpec(
     List<EvaluationListener> listeners,
     String best,
     boolean highest,
-    TrainingLoop loop) {
-  /** How many elements an epoch of {@code data} has. */
-  static long count(Dataset data) {
-    if (data instanceof CountedDataset counted) {
-      return counted.size();
-    }
-    try (Elements elements = data.elements()) {
-      long n = 0;
-      for (Tensor[] e = elements.next(); e != null; e = elements.next()) {
-        Elements.release(e);
-        n++;
-      }
-      if (n == 0) {
-        throw MillraceException.invalid("The training data is empty.");
-      }
-      return n;
-    }
-  }
-}
+    TrainingLoop loop) {}

@@ -24,14 +24,15 @@ final class NotANumber {
         if (!Double.isFinite(t.doubleAt(j))) {
           return MillraceException.failedPrecondition(
               "The loss is %s because of the input: tensor %d of example %d of the batch of worker"
-                  + " %d has %s at place %d (the batch ends at its example %d of epoch %d). Clean"
-                  + " the data; the last checkpoint is from before.",
+                  + " %d has %s at place %d (the batch ends at its example %d of part %d of epoch"
+                  + " %d). Clean the data; the last checkpoint is from before.",
               loss,
               i,
               j / perExample,
               worker,
               t.doubleAt(j),
               j % perExample,
+              position[2],
               position[1],
               position[0]);
         }

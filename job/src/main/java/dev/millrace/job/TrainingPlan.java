@@ -12,7 +12,6 @@ import java.util.function.ToIntFunction;
  *
  * @param steps global steps, all workers together; where the job ends by epochs, about as many
  * @param epochs after how many passes over the data the job ends; 0 if it ends by steps
- * @param examples how many an epoch has; 0 if nobody needs to know
  * @param folder where checkpoints, summaries and the result go; null for nowhere
  * @param evaluateEvery steps between two evaluations; 0 for one at the end
  * @param patience steps without a better model after which training ends; 0 for never
@@ -22,7 +21,6 @@ record TrainingPlan(
     Mode mode,
     long steps,
     long epochs,
-    long examples,
     int batchSize,
     Path folder,
     Duration saveEvery,
@@ -32,7 +30,7 @@ record TrainingPlan(
     int backupWorkers,
     int stalenessBound,
     long seed) {
-  /** What {@code flags} say for a job at {@code place}; {@code examples} are in one epoch. */
+  /** What {@code flags} say for a job at {@code place}; {@code examples} are about in one epoch. */
   static TrainingPlan of(
       ProgramFlags flags,
       Place place,
@@ -77,7 +75,6 @@ record TrainingPlan(
         steps != null ? steps : stepsOf(epochs, count, (long) batch * together),
         // With backup workers some examples are passed over, and their number says nothing.
         steps != null || backup > 0 || count == 0 ? 0 : epochs,
-        count,
         batch,
         flags.path(JobFlags.LOG_DIR),
         Duration.ofSeconds(positive(flags.integer(JobFlags.SAVE_EVERY), JobFlags.SAVE_EVERY)),

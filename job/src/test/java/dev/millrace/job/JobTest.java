@@ -488,7 +488,7 @@ class JobTest {
                         }));
     assertEquals(1, run(job, "--batch-size=2", "--steps=4"));
     assertEquals(
-        "line: The training data of worker 0 fails after its example 4 of epoch 0:"
+        "line: The training data of worker 0 fails after its example 4 of part 0 of epoch 0:"
             + " java.lang.IllegalStateException: row 5 is torn",
         err().strip());
   }

@@ -12,12 +12,18 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.ColumnMetaData;
 import org.apache.parquet.format.RowGroup;
 
 /** The rows of a row group. The position is the number of rows that were given. */
 record RowGroupSplit(Footer footer, RowGroup group, List<Column> columns) implements Dataset {
+  @Override
+  public OptionalLong knownSize() {
+    return OptionalLong.of(group.getNum_rows());
+  }
+
   @Override
   public int positionLength() {
     return 1;

@@ -1,10 +1,11 @@
 package dev.millrace.examples.mnist;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.job.input.CountedDataset;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.data.Dataset;
 import dev.millrace.train.data.Elements;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 import java.util.Random;
 
 /**
@@ -13,7 +14,7 @@ import java.util.Random;
  *
  * <p>Threading: any thread.
  */
-final class MnistImages implements CountedDataset {
+final class MnistImages implements Dataset {
   /** The bundled files, which need not be read to be counted. */
   private static final long BUNDLED = 60_000;
 
@@ -48,14 +49,18 @@ final class MnistImages implements CountedDataset {
     if (folder != null) {
       data();
     }
-    if (part.equals("train") && batch > size()) {
+    if (part.equals("train") && batch > count()) {
       throw MillraceException.invalid(
-          "A batch of %d is more than the %d images there are to train on.", batch, size());
+          "A batch of %d is more than the %d images there are to train on.", batch, count());
     }
   }
 
   @Override
-  public long size() {
+  public OptionalLong knownSize() {
+    return OptionalLong.of(count());
+  }
+
+  private long count() {
     return folder == null && part.equals("train") ? BUNDLED : data().size();
   }
 

@@ -3,6 +3,7 @@ package dev.millrace.train.data;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
@@ -29,6 +30,11 @@ public interface Dataset {
    */
   default List<Dataset> splits(long epoch) {
     return List.of();
+  }
+
+  /** How many elements a passage has, if that is known without reading them. */
+  default OptionalLong knownSize() {
+    return OptionalLong.empty();
   }
 
   /** Each element replaced by what {@code function} makes of it, which takes it over. */
@@ -62,7 +68,7 @@ public interface Dataset {
     return new Taken(this, n);
   }
 
-  /** What {@code function} makes of this dataset, such as a cache. */
+  /** What {@code function} makes of this dataset, such as a cache or buckets. */
   default Dataset apply(UnaryOperator<Dataset> function) {
     return function.apply(this);
   }

@@ -4,6 +4,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * Datasets one after the other. The position is the repetition, the number of the part and the
@@ -13,6 +14,19 @@ record Joined(List<? extends Dataset> parts) implements Dataset {
   @Override
   public int positionLength() {
     return 2 + parts.stream().mapToInt(Dataset::positionLength).max().orElse(0);
+  }
+
+  @Override
+  public OptionalLong knownSize() {
+    long sum = 0;
+    for (Dataset part : parts) {
+      OptionalLong size = part.knownSize();
+      if (size.isEmpty()) {
+        return size;
+      }
+      sum += size.getAsLong();
+    }
+    return OptionalLong.of(sum);
   }
 
   @Override

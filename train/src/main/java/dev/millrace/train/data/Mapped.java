@@ -2,10 +2,16 @@ package dev.millrace.train.data;
 
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.function.Function;
 
 /** Elements after a function. */
 record Mapped(Dataset source, Function<Tensor[], Tensor[]> function) implements Dataset {
+  @Override
+  public OptionalLong knownSize() {
+    return source.knownSize();
+  }
+
   @Override
   public int positionLength() {
     return source.positionLength();

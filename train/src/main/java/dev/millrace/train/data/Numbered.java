@@ -1,10 +1,16 @@
 package dev.millrace.train.data;
 
 import dev.millrace.tensor.Tensor;
+import java.util.OptionalLong;
 import java.util.function.IntFunction;
 
 /** Elements made by number. The position is the number of the next. */
-record Numbered(int size, IntFunction<Tensor[]> element) implements Dataset {
+record Numbered(int count, IntFunction<Tensor[]> element) implements Dataset {
+  @Override
+  public OptionalLong knownSize() {
+    return OptionalLong.of(count);
+  }
+
   @Override
   public int positionLength() {
     return 1;
@@ -17,12 +23,12 @@ record Numbered(int size, IntFunction<Tensor[]> element) implements Dataset {
 
       @Override
       public Tensor[] next() {
-        return next < size ? element.apply(next++) : null;
+        return next < count ? element.apply(next++) : null;
       }
 
       @Override
       public boolean skipNext() {
-        return next < size && next++ >= 0;
+        return next < count && next++ >= 0;
       }
 
       @Override

@@ -5,6 +5,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -21,6 +22,11 @@ record ParallelMapped(
     implements Dataset {
   /** The bits of a position, without its sign. */
   private static final int MOST = 63;
+
+  @Override
+  public OptionalLong knownSize() {
+    return source.knownSize();
+  }
 
   @Override
   public int positionLength() {

@@ -4,10 +4,16 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.ArrayBlockingQueue;
 
 /** Elements made ahead of time. The position is that after the last element given out. */
 record Prefetched(Dataset source, int size) implements Dataset {
+  @Override
+  public OptionalLong knownSize() {
+    return source.knownSize();
+  }
+
   @Override
   public int positionLength() {
     return source.positionLength();

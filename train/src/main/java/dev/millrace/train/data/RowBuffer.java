@@ -148,8 +148,26 @@ public final class RowBuffer implements AutoCloseable {
     remove(i);
   }
 
+  /** Appends a copy of element {@code i} to {@code to}. */
+  public void copy(int i, RowBuffer to) {
+    if (types == null || (to.types == null && to.columns != null)) {
+      Tensor[] element = taken(columns, i);
+      for (int c = 0; c < element.length; c++) {
+        element[c] = types == null ? element[c].copy() : element[c];
+      }
+      to.add(element);
+      return;
+    }
+    to.declare(types);
+    to.room(1);
+    for (int c = 0; c < columns.length; c++) {
+      columns[c].copy(i, to.columns[c], to.size);
+    }
+    to.size++;
+  }
+
   /** Takes element {@code i} out, as tensors; the last one stands in its place then. */
-  Tensor[] take(int i) {
+  public Tensor[] take(int i) {
     Tensor[] element = taken(columns, i);
     remove(i);
     return element;
@@ -200,7 +218,7 @@ public final class RowBuffer implements AutoCloseable {
   }
 
   /** Forgets all elements; others can be added. */
-  void clear() {
+  public void clear() {
     if (columns != null) {
       for (RowColumn c : columns) {
         c.close(size);

@@ -4,6 +4,7 @@ import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.SplittableRandom;
 
@@ -15,6 +16,11 @@ import java.util.SplittableRandom;
 record Shuffled(Dataset source, int size, long seed) implements Dataset {
   /** Sets the random numbers of one seed apart from those of the next. */
   private static final long GOLDEN = 0x9E3779B97F4A7C15L;
+
+  @Override
+  public OptionalLong knownSize() {
+    return source.knownSize();
+  }
 
   @Override
   public int positionLength() {

@@ -6,6 +6,7 @@ import dev.millrace.train.data.Elements;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
@@ -33,6 +34,11 @@ public final class ElementCache {
   }
 
   private record Cached(Dataset source, CacheStore store) implements Dataset {
+    @Override
+    public OptionalLong knownSize() {
+      return source.knownSize();
+    }
+
     @Override
     public int positionLength() {
       return 1;
