@@ -7,12 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.data.bucket.LengthBuckets;
 import dev.millrace.train.data.cache.ElementCache;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -210,5 +213,67 @@ class TransformsOfDatasetsTest {
       assertEquals(5, values(e, 9).size());
       assertNull(e.next());
     }
+  }
+
+  /** A list of {@code n} times the number n, its words, and a matrix. */
+  private static Tensor[] ragged(int n) {
+    long[] numbers = new long[n];
+    String[] words = new String[n];
+    Arrays.fill(numbers, n);
+    Arrays.fill(words, "w" + n);
+    return new Tensor[] {
+      Tensor.vector(numbers),
+      Tensor.vector(words),
+      Tensor.of(Shape.of(n, 1 + n % 2), new float[n * (1 + n % 2)])
+    };
+  }
+
+  @Test
+  void elementsOfAboutTheSameLengthMakeBatches() {
+    int[] lengths = {5, 1, 9, 2, 4, 1, 0, 8, 3, 5};
+    Dataset d =
+        Datasets.generated(lengths.length, i -> ragged(lengths[i]))
+            .apply(
+                LengthBuckets.of(
+                    e -> e[0].elements(), new long[] {3, 6}, new int[] {3, 2, 2}, false));
+    List<String> found = new ArrayList<>();
+    try (Elements e = d.elements()) {
+      for (Tensor[] b = e.next(); b != null; b = e.next()) {
+        assertEquals(b[0].shape(), b[1].shape());
+        assertEquals(b[0].shape(), b[2].shape().slice(0, 2));
+        found.add(
+            b[0].shape() + Arrays.toString(b[0].toLongs()) + String.join(",", b[1].toStrings()));
+        Elements.release(b);
+      }
+    }
+    assertEquals(
+        List.of(
+            "[2,5][5, 5, 5, 5, 5, 4, 4, 4, 4, 0]w5,w5,w5,w5,w5,w4,w4,w4,w4,",
+            "[3,2][1, 0, 2, 2, 1, 0]w1,,w2,w2,w1,",
+            "[2,9][9, 9, 9, 9, 9, 9, 9, 9, 9, 8, 8, 8, 8, 8, 8, 8, 8, 0]"
+                + "w9,w9,w9,w9,w9,w9,w9,w9,w9,w8,w8,w8,w8,w8,w8,w8,w8,",
+            "[2,5][3, 3, 3, 0, 0, 5, 5, 5, 5, 5]w3,w3,w3,,,w5,w5,w5,w5,w5",
+            "[1,0][]"),
+        found);
+    Dataset firsts = d.map(b -> new Tensor[] {first(b)});
+    assertResumes(firsts, true);
+    assertResumes(firsts.repeat(2), true);
+    Dataset whole =
+        Datasets.generated(lengths.length, i -> ragged(lengths[i]))
+            .apply(
+                LengthBuckets.of(
+                    e -> e[0].elements(), new long[] {3, 6}, new int[] {3, 2, 2}, true));
+    assertEquals(4, values(whole.map(b -> new Tensor[] {first(b)})).size());
+    assertThrows(
+        MillraceException.class,
+        () -> d.apply(LengthBuckets.of(e -> 1, new long[] {3, 3}, new int[] {1, 1, 1}, true)));
+  }
+
+  /** The number of elements of a batch, and the first of its numbers. */
+  private static Tensor first(Tensor[] batch) {
+    long first = batch[0].elements() == 0 ? 0 : batch[0].longAt(0);
+    long rows = batch[0].shape().dim(0);
+    Elements.release(batch);
+    return Tensor.scalar(100 * rows + first);
   }
 }

@@ -1,0 +1,2 @@
+/** Batches of elements of different lengths. */
+package dev.millrace.train.data.bucket;
