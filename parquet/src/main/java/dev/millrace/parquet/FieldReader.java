@@ -77,6 +77,8 @@ final class FieldReader {
       if (leaf.repeated() > 0) {
         list(cells, at);
         done++;
+      } else if (cells != null && isBulk()) {
+        done += bulk(cells, at, Math.min(n - done, pages.entries - pages.entry));
       } else if (pages.defined == null) {
         int k = Math.min(n - done, pages.entries - pages.entry);
         if (cells != null) {
@@ -94,6 +96,37 @@ final class FieldReader {
         done++;
       }
     }
+  }
+
+  /** Whether many entries can be written at once: longs or strings, of which none is missing. */
+  private boolean isBulk() {
+    return (pages.defined == null || missing != null)
+        && (pages.values.longs() != null || pages.values.bytes() != null);
+  }
+
+  /** Writes {@code k} entries and returns how many. */
+  private int bulk(Cells cells, int row, int k) {
+    long at = (long) row * width + index;
+    Values v = pages.values;
+    int from = pages.taken;
+    Cells.Entries entries =
+        new Cells.Entries(pages.defined, pages.entry, leaf.defined(), k, missing);
+    try {
+      pages.taken +=
+          v.longs() != null
+              ? cells.putLongs(cell, at, width, v.longs(), from, entries)
+              : cells.putStrings(cell, at, width, v.bytes(), from, entries);
+    } catch (NumberFormatException e) {
+      // One of them does not fit: the slow way says which.
+      for (int i = 0; i < k; i++) {
+        one(cells, row + i);
+        pages.taken += pages.isThere() ? 1 : 0;
+        pages.entry++;
+      }
+      throw new IllegalStateException("a value that does not fit was written", e);
+    }
+    pages.entry += k;
+    return k;
   }
 
   private void one(Cells cells, int row) {

@@ -2,6 +2,7 @@ package dev.millrace.train.data.column;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.tensor.DType;
+import dev.millrace.tensor.Tensor;
 import dev.millrace.train.data.ElementType;
 import dev.millrace.train.data.RowBuffer;
 import java.lang.foreign.MemorySegment;
@@ -71,6 +72,63 @@ public final class Cells {
     }
   }
 
+  /**
+   * Entries of which some have no value.
+   *
+   * @param levels the levels of entries; null if all have a value
+   * @param first the number of the first of the entries
+   * @param there the level of those that have a value
+   * @param count how many they are
+   * @param missing what stands for the others; null if there must be none
+   */
+  public record Entries(int[] levels, int first, int there, int count, Missing missing) {
+    private boolean lacks(int i) {
+      if (levels == null || levels[first + i] == there) {
+        return false;
+      }
+      if (missing == null) {
+        throw new IllegalStateException("an entry has no value");
+      }
+      return true;
+    }
+  }
+
+  /**
+   * Writes whole numbers into every {@code width}th place from {@code at} on. Those of the entries
+   * that have a value take the values from number {@code from} on. Returns how many those are.
+   */
+  public int putLongs(int column, long at, int width, long[] values, int from, Entries entries) {
+    boolean floats = dtypes[column] == DType.FLOAT;
+    boolean longs = dtypes[column] == DType.INT64;
+    MemorySegment m = data[column];
+    int taken = from;
+    long place = at;
+    for (int i = 0; i < entries.count; i++, place += width) {
+      if (entries.lacks(i)) {
+        putMissing(column, place, 1, entries.missing);
+      } else if (floats) {
+        m.setAtIndex(ValueLayout.JAVA_FLOAT, place, (float) values[taken++]);
+      } else if (longs) {
+        m.setAtIndex(ValueLayout.JAVA_LONG, place, values[taken++]);
+      } else {
+        putLong(column, place, values[taken++]);
+      }
+    }
+    return taken - from;
+  }
+
+  /** The same with strings. */
+  public int putStrings(
+      int column, long at, int width, byte[][] values, int from, Entries entries) {
+    Object[] to = objects[column];
+    int taken = from;
+    int place = Math.toIntExact(at);
+    for (int i = 0; i < entries.count; i++, place += width) {
+      to[place] = entries.lacks(i) ? entries.missing.text : values[taken++];
+    }
+    return taken - from;
+  }
+
   private static long checked(long v, long least, long most) {
     if (v < least || v > most) {
       throw new NumberFormatException("out of range");
@@ -117,12 +175,22 @@ public final class Cells {
   /** Writes {@code count} times what an empty field stands for. */
   public void putMissing(int column, long at, int count, Missing missing) {
     for (int i = 0; i < count; i++) {
-      putText(column, at + i, missing.text, 0, missing.text.length);
+      switch (dtypes[column]) {
+        case STRING -> objects[column][(int) at + i] = missing.text;
+        case FLOAT, DOUBLE -> putDouble(column, at + i, missing.fraction);
+        default -> putLong(column, at + i, missing.whole);
+      }
     }
   }
 
-  /** The value of an empty field, as text in UTF-8. */
-  public record Missing(byte[] text) {
+  /**
+   * The value of an empty field.
+   *
+   * @param text in UTF-8
+   * @param fraction the number it says, in a column of fractions
+   * @param whole the number it says, in a column of whole numbers
+   */
+  public record Missing(byte[] text, double fraction, long whole) {
     /** The value of {@code column}; null if none of its fields may be empty. */
     public static Missing of(Column column) {
       if (column.missing() == null) {
@@ -133,7 +201,14 @@ public final class Cells {
       try (RowBuffer one = new RowBuffer(1)) {
         cells.open(one, 1);
         cells.putText(0, 0, text, 0, text.length);
-        return new Missing(text);
+        one.added(1);
+        try (Tensor value = one.take(0)[0]) {
+          return switch (column.dtype()) {
+            case STRING -> new Missing(text, 0, 0);
+            case FLOAT, DOUBLE -> new Missing(text, value.doubleAt(0), 0);
+            default -> new Missing(text, 0, value.longAt(0));
+          };
+        }
       } catch (NumberFormatException e) {
         throw MillraceException.invalid(
             "Column '%s' is %s, but what an empty field stands for is '%s'.",

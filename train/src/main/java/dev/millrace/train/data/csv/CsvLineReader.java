@@ -102,11 +102,18 @@ final class CsvLineReader implements AutoCloseable {
 
   private boolean line() {
     int from = next;
+    // Where quotes are no more to be counted, from the beginning of the line on.
+    int counted = 0;
+    boolean open = false;
     while (true) {
       int found = find(buffer, LINE_BREAK, from, limit);
-      if (found < limit && multiline && isOpen(buffer, next, found)) {
-        from = found + 1;
-        continue; // the line break is in a quoted field
+      if (found < limit && multiline) {
+        open ^= isOdd(buffer, next + counted, found);
+        counted = found - next;
+        if (open) {
+          from = found + 1;
+          continue; // the line break is in a quoted field
+        }
       }
       if (found < limit) {
         take(found, found + 1);
@@ -132,7 +139,7 @@ final class CsvLineReader implements AutoCloseable {
   }
 
   /** Whether there is an odd number of quotes. */
-  private static boolean isOpen(byte[] bytes, int from, int to) {
+  private static boolean isOdd(byte[] bytes, int from, int to) {
     boolean open = false;
     for (int i = from; i < to; i++) {
       open ^= bytes[i] == '"';

@@ -27,6 +27,7 @@ import java.util.SplittableRandom;
 import java.util.stream.LongStream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class CsvFilesTest {
@@ -149,6 +150,18 @@ class CsvFilesTest {
       assertEquals("a\nb", e.next()[1].stringValue());
       assertEquals("c", e.next()[1].stringValue());
       assertNull(e.next());
+    }
+  }
+
+  /** The time for a quote that is never closed does not grow with the square of the file. */
+  @Test
+  @Timeout(60)
+  void aQuoteThatIsNotClosedIsFoundInALargeFile() {
+    Path csv = file("open.csv", "1,\"open\n" + "2,b\n".repeat(1_000_000));
+    Dataset data = CsvFiles.read(NUMBER_AND_NAME.withLineBreaks(), List.of(csv));
+    try (Elements e = data.elements()) {
+      MillraceException x = assertThrows(MillraceException.class, e::next);
+      assertTrue(x.getMessage().contains("line 1: the quotes of field 2"), x.getMessage());
     }
   }
 
