@@ -41,6 +41,10 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
   private static final long BYTES_PER_SECOND = 16 << 10;
 
   private static final long DRAIN_NANOS = 1_000_000_000L;
+
+  /** Where there are too many connections, one that has waited this long makes room. */
+  private static final long YIELD_NANOS = 1_000_000_000L;
+
   private static final int FIRST_BYTES = 1 << 10;
 
   private enum State {
@@ -58,7 +62,15 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
 
   private final RestPort.Shared shared;
   private final ServingLimits limits;
-  private State state = State.IDLE;
+  private volatile State state = State.IDLE;
+
+  /** Since when the connection waits for a request or its body; read by other threads. */
+  private volatile long waitingSince;
+
+  private volatile ChannelHandlerContext context;
+
+  /** Whether it is about to make room. Guarded by the set of open connections. */
+  private boolean yielding;
 
   /** When the present state began, and when it must have ended. */
   private long deadlineNanos;
@@ -82,11 +94,16 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
-    if (shared.models().metrics().connections().incrementAndGet() > limits.connections()) {
+    waitingSince = shared.timers().now();
+    context = ctx;
+    boolean tooMany =
+        shared.models().metrics().connections().incrementAndGet() > limits.connections();
+    if (tooMany && !makeRoom()) {
       shared.models().metrics().refused();
       ctx.close();
       return;
     }
+    shared.open().add(this);
     // The first request must come soon; who has sent one may pause for longer.
     deadlineNanos = shared.timers().now() + limits.arrival().toNanos();
     watch(ctx);
@@ -95,10 +112,47 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
     shared.models().metrics().connections().decrementAndGet();
+    shared.open().remove(this);
     state = State.CLOSED;
     forgetBody();
     early.forEach(ReferenceCountUtil::release);
     early.clear();
+  }
+
+  /** Closes the connection that has waited longest for its caller; false if there is none. */
+  private boolean makeRoom() {
+    RestConnection longest = null;
+    synchronized (shared.open()) {
+      for (RestConnection c : shared.open()) {
+        if (c.isWaiting()
+            && !c.yielding
+            && (longest == null || c.waitingSince - longest.waitingSince < 0)) {
+          longest = c;
+        }
+      }
+      if (longest == null || shared.timers().since(longest.waitingSince) < YIELD_NANOS) {
+        return false;
+      }
+      longest.yielding = true;
+    }
+    RestConnection chosen = longest;
+    shared.models().metrics().refused();
+    chosen.context.executor().execute(chosen::yieldPlace);
+    return true;
+  }
+
+  private boolean isWaiting() {
+    return state == State.IDLE || state == State.RECEIVING;
+  }
+
+  private void yieldPlace() {
+    if (isWaiting()) {
+      context.close();
+    } else {
+      synchronized (shared.open()) {
+        yielding = false;
+      }
+    }
   }
 
   private void watch(ChannelHandlerContext ctx) {
@@ -159,7 +213,8 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     keepAlive = HttpUtil.isKeepAlive(r);
     length = 0;
     state = State.RECEIVING;
-    deadlineNanos = shared.timers().now() + limits.arrival().toNanos();
+    waitingSince = shared.timers().now();
+    deadlineNanos = waitingSince + limits.arrival().toNanos();
     if (r.decoderResult().isFailure()) {
       Throwable why = r.decoderResult().cause();
       int status =
@@ -337,6 +392,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
                     drain(ctx);
                     return;
                   }
+                  waitingSince = shared.timers().now();
                   state = State.IDLE;
                   deadlineNanos = shared.timers().now() + limits.idle().toNanos();
                   next(ctx);

@@ -20,6 +20,8 @@ import io.grpc.netty.shaded.io.netty.channel.nio.NioIoHandler;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.grpc.netty.shaded.io.netty.handler.codec.http.HttpServerCodec;
 import java.net.InetSocketAddress;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -48,6 +50,7 @@ public final class RestPort implements AutoCloseable {
   /** What the connections of a port share. */
   record Shared(
       ServedModels models,
+      Set<RestConnection> open,
       RestRoutes routes,
       ServingLimits limits,
       AtomicLong pendingBytes,
@@ -60,6 +63,7 @@ public final class RestPort implements AutoCloseable {
     Shared shared =
         new Shared(
             models,
+            ConcurrentHashMap.newKeySet(),
             new RestRoutes(models, limits),
             limits,
             new AtomicLong(),

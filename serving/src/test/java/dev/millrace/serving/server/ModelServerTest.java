@@ -36,6 +36,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
@@ -368,6 +369,37 @@ class ModelServerTest {
       assertStatus(431, longHeader);
       assertStatus(400, garbage);
       assertEquals(200, post(at, ROWS).statusCode());
+    }
+  }
+
+  /** Connections that wait, silent or in the midst of a request, do not keep others out. */
+  @Test
+  void heldConnectionsMakeRoomForOthers() throws Exception {
+    serve(
+        new ServingLimits(10_000, 1 << 20, 16, 8, 9, Duration.ofMinutes(2), Duration.ofMinutes(2)));
+    String at = "/v1/models/click:predict";
+    List<Socket> held = new ArrayList<>();
+    try {
+      for (int i = 0; i < 3; i++) {
+        held.add(connect(""));
+        held.add(connect("POST " + at + " HTT"));
+        held.add(connect("POST " + at + " HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{"));
+      }
+      long end = Timers.system().now() + DEADLINE.toNanos();
+      int status = 0;
+      while (status == 0) {
+        try {
+          status = post(at, ROWS).statusCode();
+        } catch (IOException e) {
+          assertTrue(Timers.system().now() < end, "no room was made");
+          Timers.system().sleep(Duration.ofMillis(50));
+        }
+      }
+      assertEquals(200, status);
+    } finally {
+      for (Socket s : held) {
+        s.close();
+      }
     }
   }
 
