@@ -2,6 +2,7 @@ package dev.millrace.train.data;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.storage.Failures;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
@@ -31,7 +32,8 @@ public final class IdxFile {
     try (InputStream in = Files.newInputStream(file)) {
       return read(in, file.toString());
     } catch (IOException e) {
-      throw new MillraceException(Code.NOT_FOUND, "Cannot read " + file + ": " + e, e);
+      throw new MillraceException(
+          Code.NOT_FOUND, "Cannot read " + file + ": " + Failures.reason(e) + ".", e);
     }
   }
 

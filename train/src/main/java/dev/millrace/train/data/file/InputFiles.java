@@ -2,6 +2,7 @@ package dev.millrace.train.data.file;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.storage.Failures;
 import io.airlift.compress.v3.zstd.ZstdInputStream;
 import java.io.BufferedInputStream;
 import java.io.IOException;
@@ -94,6 +95,10 @@ public final class InputFiles {
                 + ". It is damaged, cut short, or not compressed"
                 + " as its name says.",
             e)
-        : new MillraceException(Code.NOT_FOUND, "Cannot read " + file + ": " + e, e);
+        : new MillraceException(Code.NOT_FOUND, "Cannot read " + file + ": " + reason(e) + ".", e);
+  }
+
+  private static String reason(Exception e) {
+    return e instanceof IOException io ? Failures.reason(io) : e.toString();
   }
 }
