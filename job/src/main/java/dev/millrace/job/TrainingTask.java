@@ -341,8 +341,18 @@ final class TrainingTask {
     try {
       return evaluation.evaluate(session.raw(), now, RunOptions.DEFAULT);
     } catch (RuntimeException e) {
+      saveAfter(e, session);
       session.fail(MillraceException.of(e));
       throw e;
+    }
+  }
+
+  /** All steps were made and are not to be made again because the evaluation has failed. */
+  private static void saveAfter(RuntimeException failure, MonitoredTrainingSession session) {
+    try {
+      session.save();
+    } catch (RuntimeException e) {
+      failure.addSuppressed(e);
     }
   }
 

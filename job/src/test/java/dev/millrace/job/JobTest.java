@@ -15,6 +15,7 @@ import dev.millrace.proto.SavedModel;
 import dev.millrace.proto.SignatureDef;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import dev.millrace.train.checkpoint.CheckpointFolder;
 import dev.millrace.train.data.Datasets;
 import dev.millrace.train.hook.SessionRunArgs;
 import dev.millrace.train.hook.SessionRunContext;
@@ -90,6 +91,28 @@ class JobTest {
     String text = out.toString(StandardCharsets.UTF_8);
     assertTrue(text.contains("evaluation:  loss"), text);
     assertTrue(text.lines().toList().getLast().startsWith("click: step 30"), text);
+  }
+
+  /** What was trained must not be trained again because the evaluation after it has failed. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"LOCAL", "ASYNC", "RING"})
+  void anEvaluationThatFailsLosesNoStep(Mode mode) {
+    Job job =
+        Click.job(trained)
+            .evaluate(
+                () ->
+                    Datasets.generated(
+                        20,
+                        i -> {
+                          throw MillraceException.invalid("example %d is broken", i);
+                        }));
+    String logs = folder.toString();
+    assertEquals(2, run(job, "--mode=" + mode, "--steps=30", "--log-dir=" + logs), err());
+    assertTrue(err().contains("example 0 is broken"), err());
+    String saved = CheckpointFolder.latest(folder).orElseThrow().toString();
+    assertTrue(Integer.parseInt(saved.replaceAll(".*-", "")) >= 30, saved);
   }
 
   /** Three ranks, then two, then one process: nobody trains an example twice in an epoch. */

@@ -125,7 +125,8 @@ public final class CheckpointSaverHook implements SessionRunHook {
     save(session);
   }
 
-  private void save(Session session) {
+  /** Saves now, beside the schedule, unless the last save has this step. */
+  public void save(Session session) {
     long now = GlobalStep.now(session, step);
     if (now == saved) {
       return;

@@ -13,6 +13,7 @@ import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.Tensor;
 import dev.millrace.train.GlobalStep;
 import dev.millrace.train.checkpoint.CheckpointFolder;
+import dev.millrace.train.hook.CheckpointSaverHook;
 import dev.millrace.train.hook.Coordinator;
 import dev.millrace.train.hook.SessionFactory;
 import dev.millrace.train.hook.SessionRunArgs;
@@ -321,6 +322,15 @@ public final class MonitoredTrainingSession implements AutoCloseable {
         }
         LOG.info("Training ends: {}", cause.getMessage());
         requestStop();
+      }
+    }
+  }
+
+  /** Saves the model as it is, on a task that saves, unless the last save has this step. */
+  public void save() {
+    for (SessionRunHook hook : hooks) {
+      if (hook instanceof CheckpointSaverHook saver) {
+        saver.save(session);
       }
     }
   }
