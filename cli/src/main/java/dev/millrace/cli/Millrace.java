@@ -108,7 +108,17 @@ public final class Millrace implements Runnable {
 
   /** Runs the command and ends the process with its exit code. */
   public static void main(String[] args) {
-    if (List.of(args).contains("--verbose")) {
+    setUpLogs(List.of(args));
+    PrintWriter out = new PrintWriter(System.out, true);
+    PrintWriter err = new PrintWriter(System.err, true);
+    int code = run(out, err, args);
+    out.flush();
+    System.exit(code);
+  }
+
+  /** Chooses what is logged, before anything is. */
+  static void setUpLogs(List<String> args) {
+    if (args.contains("--verbose")) {
       System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "debug");
     } else {
       // It logs stack traces of what our own messages already say.
@@ -116,21 +126,16 @@ public final class Millrace implements Runnable {
       // The progress line says it, and is torn by log lines.
       System.setProperty(
           "org.slf4j.simpleLogger.log.dev.millrace.train.hook.StepCounterHook", "warn");
-      if (args.length > 0 && args[0].equals("example")) {
+      if (!args.isEmpty() && args.getFirst().equals("example")) {
         // Its servers are in this process and of no interest outside.
         System.setProperty("org.slf4j.simpleLogger.log.dev.millrace.cluster.Server", "warn");
       }
-      if (isLocalTraining(List.of(args))) {
+      if (isLocalTraining(args)) {
         // Hides log lines about saves, as whole clusters do for their processes.
         System.setProperty("org.slf4j.simpleLogger.log.dev.millrace.train", "warn");
       }
     }
     collectLogs();
-    PrintWriter out = new PrintWriter(System.out, true);
-    PrintWriter err = new PrintWriter(System.err, true);
-    int code = run(out, err, args);
-    out.flush();
-    System.exit(code);
   }
 
   /** Sends the lines of libraries that log by {@code java.util.logging} to our backend. */

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import java.util.function.ToIntFunction;
 import java.util.stream.Stream;
 
 /**
@@ -50,8 +51,10 @@ final class Rehearsal {
     job(folder.resolve("job"), steps);
   }
 
-  /** Supervises a task that ends at once. */
+  /** Reads the flags of a job and makes a step of it; then supervises a task that ends at once. */
   private static void launcher(Path logs) {
+    Path alone = logs.resolveSibling("alone");
+    run(List.of("train", "mnist", "--mode", "local", "--steps", "1", "--log-dir", "" + alone));
     run(List.of("run", "--mode", "local", "--logs", logs.toString(), "--", "sh", "-c", "exit 0"));
   }
 
@@ -60,8 +63,6 @@ final class Rehearsal {
     try (HeldPorts ports = HeldPorts.take(2)) {
       List<String> both =
           List.of(
-              "train",
-              "mnist",
               "--steps=" + steps,
               "--log-dir=" + folder,
               "--task_index=0",
@@ -88,7 +89,7 @@ final class Rehearsal {
         .start(
             () -> {
               try {
-                run(words);
+                task(words);
                 end.complete(null);
               } catch (RuntimeException e) {
                 end.completeExceptionally(e);
@@ -111,9 +112,16 @@ final class Rehearsal {
   }
 
   private static void run(List<String> words) {
+    check(words, out -> Millrace.run(out, out, words.toArray(String[]::new)));
+  }
+
+  private static void task(List<String> words) {
+    check(words, out -> MnistTask.run(out, out, words.toArray(String[]::new)));
+  }
+
+  private static void check(List<String> words, ToIntFunction<PrintWriter> body) {
     StringWriter said = new StringWriter();
-    PrintWriter out = new PrintWriter(said);
-    if (Millrace.run(out, out, words.toArray(String[]::new)) != 0) {
+    if (body.applyAsInt(new PrintWriter(said)) != 0) {
       throw MillraceException.invalid("The rehearsal of %s failed: %s", words, said);
     }
   }

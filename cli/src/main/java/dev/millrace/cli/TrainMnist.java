@@ -60,6 +60,7 @@ import picocli.CommandLine.Spec;
     })
 final class TrainMnist implements Callable<Integer> {
   private static final String LOG_DIR = "--log-dir";
+  private static final String VERBOSE = "--verbose";
   private static final List<String> CLUSTER_FLAGS =
       List.of("--ps_hosts", "--worker_hosts", "--cluster", "--job_name", "--task_index");
 
@@ -124,7 +125,7 @@ final class TrainMnist implements Callable<Integer> {
     if (process.isWhole()) {
       wholeJob(process, arguments);
     } else {
-      report(process.run(System.out));
+      report(process.run(System.out), spec.commandLine().getOut());
     }
     return 0;
   }
@@ -173,9 +174,8 @@ final class TrainMnist implements Callable<Integer> {
   }
 
   /** Prints the result, on the task that has it. */
-  private void report(JobResult result) {
+  static void report(JobResult result, PrintWriter out) {
     if (result != null) {
-      PrintWriter out = spec.commandLine().getOut();
       out.printf(Locale.ROOT, "test accuracy %.2f %%%n", result.metrics().get("accuracy") * 100);
       out.flush();
     }
@@ -196,9 +196,8 @@ final class TrainMnist implements Callable<Integer> {
     out.flush();
     if (process.mode() == Mode.LOCAL) {
       report(
-          Mnist.job()
-              .process(Config.ofProcess(), arguments.toArray(String[]::new))
-              .run(System.out));
+          Mnist.job().process(Config.ofProcess(), arguments.toArray(String[]::new)).run(System.out),
+          out);
     } else {
       startTasks(process, folder, arguments);
     }
@@ -222,15 +221,15 @@ final class TrainMnist implements Callable<Integer> {
   private void startTasks(JobProcess process, Path folder, List<String> flags) throws Exception {
     boolean verbose = ((Millrace) spec.root().userObject()).verbose;
     List<String> arguments = new ArrayList<>();
-    arguments.addAll(List.of("-cp", ProcessEnvironment.classPath(), Millrace.class.getName()));
-    arguments.addAll(List.of("train", "mnist"));
-    arguments.addAll(flags);
+    arguments.addAll(List.of("-cp", ProcessEnvironment.classPath(), MnistTask.class.getName()));
+    flags.stream().filter(f -> !f.startsWith(VERBOSE)).forEach(arguments::add);
     if (verbose) {
-      arguments.add("--verbose");
+      arguments.add(VERBOSE);
     }
     List<String> command = Program.java(arguments);
     Map<String, String> exported = new LinkedHashMap<>();
-    exported.put(CommandSettings.LIVE.variable(), Boolean.toString(Terminal.isThere() && !verbose));
+    boolean live = Terminal.isThere() || Config.ofProcess().get(CommandSettings.LIVE);
+    exported.put(CommandSettings.LIVE.variable(), Boolean.toString(live && !verbose));
     boolean ring = process.mode() == Mode.RING;
     JobPlan plan =
         ring

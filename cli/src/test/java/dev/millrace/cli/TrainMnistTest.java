@@ -154,20 +154,22 @@ class TrainMnistTest {
     }
   }
 
-  private RunningMillrace wholeJob(String mode, String steps) throws IOException {
-    return RunningMillrace.start(
-        "train",
-        "mnist",
-        "--model",
-        "softmax",
-        "--batch-size",
-        "10",
-        "--mode",
-        mode,
-        "--steps",
-        steps,
-        "--log-dir",
-        folder.toString());
+  @Slow
+  @Test
+  void aVerboseJobShowsEveryLineOfEveryTask() throws Exception {
+    try (RunningMillrace job = wholeJob("async", "20", "--verbose")) {
+      assertEquals(0, job.awaitExit(), job::err);
+      assertTrue(job.out().contains("[ps/0] "), job::out);
+      assertTrue(job.out().contains("[worker/1] "), job::out);
+    }
+  }
+
+  private RunningMillrace wholeJob(String mode, String steps, String... more) throws IOException {
+    List<String> args = new ArrayList<>(List.of("train", "mnist", "--model", "softmax"));
+    args.addAll(List.of("--batch-size", "10", "--mode", mode, "--steps", steps));
+    args.addAll(List.of("--log-dir", folder.toString()));
+    args.addAll(List.of(more));
+    return RunningMillrace.start(args.toArray(String[]::new));
   }
 
   /** As a TFJob gives it to its pods; the evaluator stands outside of the cluster. */

@@ -4,6 +4,7 @@ import dev.millrace.base.Closest;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.config.CommandSettings;
 import dev.millrace.base.config.Config;
+import java.io.PrintWriter;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -65,7 +66,7 @@ public final class ErrorPrinter {
         e instanceof CommandLine.UnmatchedArgumentException u
             ? unknown(line.getCommandSpec(), u.getUnmatched().getFirst())
             : sentence(named(line.getCommandSpec(), String.valueOf(e.getMessage())));
-    say(line, what + " See " + command + " --help.");
+    say(line.getErr(), what + " See " + command + " --help.");
     return WRONG_USE;
   }
 
@@ -100,13 +101,18 @@ public final class ErrorPrinter {
 
   /** A command that was understood and did not succeed. */
   public static int failed(Exception e, CommandLine line, boolean verbose) {
+    return failed(e, line.getErr(), verbose);
+  }
+
+  /** The same where there is no command line. */
+  public static int failed(Throwable e, PrintWriter err, boolean verbose) {
     if (verbose) {
-      e.printStackTrace(line.getErr());
+      e.printStackTrace(err);
     }
     MillraceException m = MillraceException.of(e);
     String message = String.valueOf(m.getMessage());
     // Which node it was is for those who read the graph.
-    say(line, verbose ? message : NODES.matcher(message).replaceAll(""));
+    say(err, verbose ? message : NODES.matcher(message).replaceAll(""));
     return code(m);
   }
 
@@ -119,8 +125,8 @@ public final class ErrorPrinter {
     };
   }
 
-  private static void say(CommandLine line, String text) {
-    line.getErr().println(PREFIX + text);
-    line.getErr().flush();
+  private static void say(PrintWriter err, String text) {
+    err.println(PREFIX + text);
+    err.flush();
   }
 }

@@ -3,6 +3,7 @@ package dev.millrace.interop.job;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.config.CommandSettings;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Reader;
@@ -53,7 +54,17 @@ public final class ObservedJob {
   public static JobRun run(List<String> command, Path folder, Duration duration) {
     ProcessBuilder builder =
         new ProcessBuilder(command).directory(folder.toFile()).redirectErrorStream(true);
-    builder.environment().putAll(Map.of("CUDA_VISIBLE_DEVICES", "-1", "PYTHONUNBUFFERED", "1"));
+    // Millrace then shows a step every 0.2 s, as the scripts of TensorFlow do.
+    builder
+        .environment()
+        .putAll(
+            Map.of(
+                "CUDA_VISIBLE_DEVICES",
+                "-1",
+                "PYTHONUNBUFFERED",
+                "1",
+                CommandSettings.LIVE.variable(),
+                "true"));
     long begun = Timers.system().now();
     try {
       ObservedJob job = new ObservedJob(builder.start(), begun);

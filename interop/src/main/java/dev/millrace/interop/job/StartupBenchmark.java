@@ -50,7 +50,6 @@ public final class StartupBenchmark {
               home.resolve("millrace").toString(),
               "train",
               "mnist",
-              "--live",
               "--steps=1000000",
               "--log-dir=" + JobContest.FOLDER + "/logs"));
       contest.play(rounds, duration);
