@@ -21,6 +21,16 @@ public record Philox(long key, long low, long high) {
   private static final int WEYL_B = 0xBB67AE85;
   private static final long LOW_WORD = 0xFFFFFFFFL;
 
+  /**
+   * How many counters a JVM takes one at a time before it uses vectors. While it interprets, the
+   * loop over vectors is a hundred times as slow, and the first thing a parameter server does is to
+   * draw the initial values of a model. The numbers are the same.
+   */
+  static final int COLD = 1 << 17;
+
+  /** About how many those were: threads may overwrite what others have counted. */
+  private static int taken;
+
   /** The sequence of the two seeds that TensorFlow's random ops have as attributes. */
   public static Philox ofSeeds(long seed, long seed2) {
     return new Philox(seed, 0, seed2);
@@ -69,12 +79,19 @@ public record Philox(long key, long low, long high) {
     out[to + 3] = c3;
   }
 
+  /** Whether the JVM has drawn so few numbers that it may not have compiled the loops yet. */
+  static boolean isCold() {
+    return taken < COLD;
+  }
+
   /** Writes the numbers of {@code count} counters of the sequence, from the {@code n}th on. */
   void fill(long n, int count, int[] out) {
     int i = 0;
     // Where the low half of the counter overflows, one at a time.
     long first = low + n;
-    if (VectorModule.isPresent()
+    if (isCold()) {
+      taken += count;
+    } else if (VectorModule.isPresent()
         && Long.compareUnsigned(first, low) >= 0
         && Long.compareUnsigned(first + count, first) >= 0) {
       i = Vectors.fill(this, first, count, out);

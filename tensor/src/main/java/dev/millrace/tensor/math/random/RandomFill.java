@@ -54,7 +54,8 @@ public final class RandomFill {
               out,
               4,
               (r, first, end) -> {
-                long i = VectorModule.isPresent() ? Vectors.unit(r, first, end, m) : first;
+                boolean vectors = VectorModule.isPresent() && !Philox.isCold();
+                long i = vectors ? Vectors.unit(r, first, end, m) : first;
                 for (; i < end; i++) {
                   m.setAtIndex(F32, i, Philox.unitFloat(r[(int) (i - first)]));
                 }

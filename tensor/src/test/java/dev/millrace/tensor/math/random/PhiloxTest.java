@@ -2,6 +2,7 @@ package dev.millrace.tensor.math.random;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -30,6 +31,13 @@ class PhiloxTest {
 
   @Test
   void manyCountersAtOnceGiveWhatEachGives() {
+    compareManyWithEach();
+    new Philox(1, 2, 3).fill(0, Philox.COLD, new int[4 * Philox.COLD]);
+    assertFalse(Philox.isCold());
+    compareManyWithEach();
+  }
+
+  private static void compareManyWithEach() {
     for (long low : new long[] {0, 12345, 0xFFFFFFF0L, -20, Long.MAX_VALUE - 3}) {
       Philox p = new Philox(99, low, 7);
       int[] all = new int[4 * 40];
