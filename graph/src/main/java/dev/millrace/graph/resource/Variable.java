@@ -7,6 +7,7 @@ import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
@@ -218,6 +219,43 @@ public final class Variable implements Resources.Resource {
     changing(stepId, indices, Variable::changeRows, change);
   }
 
+  /**
+   * Changes several variables as one, or only the rows {@code rows} of each. The change gets their
+   * values in the order given. From then on they are companions.
+   *
+   * @param rows the indices of the rows, null for all
+   * @param inPlace whether earlier readers see the change, as by {@link #update}, or keep the value
+   *     that they read, as by {@link #updateCopied} and {@link #updateRows}
+   */
+  public static void updateAll(
+      long stepId, Variable[] variables, Tensor rows, boolean inPlace, Consumer<Tensor[]> change) {
+    Variable[] ordered = variables;
+    if (variables.length > 1) {
+      makeCompanions(variables);
+      ordered = variables.clone();
+      Arrays.sort(ordered, LOCK_ORDER);
+    }
+    int held = 0;
+    try {
+      for (Variable v : ordered) {
+        v.lock.writeLock().lock();
+        held++;
+      }
+      Tensor[] values = new Tensor[variables.length];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = variables[i].changeable(rows != null, inPlace);
+      }
+      change.accept(values);
+      for (Variable v : ordered) {
+        v.changed(stepId, rows);
+      }
+    } finally {
+      while (held > 0) {
+        ordered[--held].lock.writeLock().unlock();
+      }
+    }
+  }
+
   /** Makes reads share the value again instead of copying it, until {@link #updateRows}. */
   public void shareWithReaders() {
     lock.writeLock().lock();
@@ -256,16 +294,21 @@ public final class Variable implements Resources.Resource {
     lock.writeLock().lock();
     try {
       how.accept(this, what);
-      version++;
-      if (journal != null) {
-        if (rows == null) {
-          journal.assigned(stepId, value);
-        } else {
-          journal.rowsChanged(stepId, value, rows);
-        }
-      }
+      changed(stepId, rows);
     } finally {
       lock.writeLock().unlock();
+    }
+  }
+
+  /** Notes a change and tells the journal; the lock is held. */
+  private void changed(long stepId, Tensor rows) {
+    version++;
+    if (journal != null) {
+      if (rows == null) {
+        journal.assigned(stepId, value);
+      } else {
+        journal.rowsChanged(stepId, value, rows);
+      }
     }
   }
 
@@ -274,22 +317,29 @@ public final class Variable implements Resources.Resource {
   }
 
   private void changeInPlace(Consumer<Tensor> change) {
-    if (value == null) {
-      throw uninitialized();
-    }
-    change.accept(value);
+    change.accept(changeable(false, true));
   }
 
   private void changeRows(Consumer<Tensor> change) {
-    copiedOnRead = true;
-    changeUnshared(change);
+    change.accept(changeable(true, false));
   }
 
   private void changeUnshared(Consumer<Tensor> change) {
-    if (value != null && isShared()) {
-      replace(ownCopy(value));
+    change.accept(changeable(false, false));
+  }
+
+  /** The value in memory that may be changed now; the lock is held. */
+  private Tensor changeable(boolean rowsOnly, boolean inPlace) {
+    if (value == null) {
+      throw uninitialized();
     }
-    changeInPlace(change);
+    if (!inPlace) {
+      copiedOnRead |= rowsOnly;
+      if (isShared()) {
+        replace(ownCopy(value));
+      }
+    }
+    return value;
   }
 
   private boolean isShared() {

@@ -12,8 +12,6 @@ import dev.millrace.graph.resource.Variable;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
-import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.function.Consumer;
 
@@ -145,46 +143,6 @@ public enum VariableKind {
           c.node().op().name(), c.node().name(), v.name(), v.dtype(), type);
     }
     return v;
-  }
-
-  /**
-   * Changes several variables as one, or only the rows of these indices of each; the change gets
-   * their values in the order given. From then on they are companions.
-   *
-   * @param rows the indices, null for all rows
-   */
-  public final void updateAll(
-      KernelContext c, Variable[] variables, Tensor rows, Consumer<Tensor[]> change) {
-    if (variables.length == 1) {
-      Consumer<Tensor> only = t -> change.accept(new Tensor[] {t});
-      change(c, variables[0], rows, only);
-      return;
-    }
-    Variable.makeCompanions(variables);
-    Integer[] order = new Integer[variables.length];
-    Arrays.setAll(order, i -> i);
-    Arrays.sort(order, Comparator.comparing(i -> variables[i], Variable.LOCK_ORDER));
-    Tensor[] values = new Tensor[variables.length];
-    Runnable next = () -> change.accept(values);
-    for (int k = order.length - 1; k >= 0; k--) {
-      int i = order[k];
-      Runnable inner = next;
-      Consumer<Tensor> step =
-          t -> {
-            values[i] = t;
-            inner.run();
-          };
-      next = () -> change(c, variables[i], rows, step);
-    }
-    next.run();
-  }
-
-  private void change(KernelContext c, Variable v, Tensor rows, Consumer<Tensor> change) {
-    if (rows == null) {
-      update(c, v, change);
-    } else {
-      updateRows(c, v, rows, change);
-    }
   }
 
   /** The declared shape of the variable whose handle {@code handle} is, where that is known. */

@@ -158,10 +158,11 @@ final class UpdateFamily {
       // Read before the variables are locked: they may themselves be variables.
       Tensor gradient = c.input(grad);
       Tensor rows = form.sparse ? c.input(grad + 1) : null;
-      form.kind.updateAll(
-          c,
+      Variable.updateAll(
+          c.stepId(),
           vars,
           rows,
+          form.kind == VariableKind.REFERENCE,
           state -> {
             checkState(c, state);
             if (form.sparse) {
