@@ -8,6 +8,8 @@ import dev.millrace.base.Timers;
 import dev.millrace.cluster.peer.PushChannel;
 import dev.millrace.cluster.peer.RunGraph;
 import dev.millrace.cluster.peer.StepParameters;
+import dev.millrace.cluster.peer.StepParts;
+import dev.millrace.cluster.peer.StepPeer;
 import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.graph.Rendezvous;
@@ -33,7 +35,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -55,7 +56,7 @@ import java.util.function.Supplier;
  *
  * <p>Threading: any thread.
  */
-public final class Link implements PushChannel {
+public final class Link implements PushChannel, StepPeer {
   private static final int BEAT = 1;
   private static final int RUN = 2;
   private static final int STEP = 3;
@@ -74,6 +75,9 @@ public final class Link implements PushChannel {
   private static final int TRACED = 2;
   private static final int DEFAULT = 4;
 
+  /** In place of a step's id: a call that is no part of a step. */
+  private static final long NO_PART = 0;
+
   private static final int KEPT_KEYS = 10_000;
   private static final long LEAVE_NANOS = 200_000_000L;
   private static final long UNUSED_NANOS = 5_000_000_000L;
@@ -88,6 +92,7 @@ public final class Link implements PushChannel {
   private final LinkInput in;
   private final SharedFiles shared;
   private final LinkService service;
+  private final StepParts parts;
   private final Executor threads;
   private final Timers timers;
 
@@ -100,6 +105,12 @@ public final class Link implements PushChannel {
   private final Map<Long, CompletableFuture<byte[]>> asked = new ConcurrentHashMap<>();
 
   private final Map<Long, Cancellation> serving = new ConcurrentHashMap<>();
+
+  /** The session whose step came last over this link. */
+  private volatile String usedSession;
+
+  /** Steps that failed here and that the other side has not cleaned up yet. */
+  private final Set<Long> failed = ConcurrentHashMap.newKeySet();
 
   /** Steps the other side has run and not forgotten. */
   private final Set<Long> remembered = ConcurrentHashMap.newKeySet();
@@ -140,6 +151,7 @@ public final class Link implements PushChannel {
     this.in = in;
     this.shared = shared;
     this.service = service;
+    this.parts = service.parts();
     this.threads = threads;
     this.outbox = new SendQueue(out, this::execute, this::loseWriting, platform);
     // The handshake has reached the other side, or no call would come from it.
@@ -176,8 +188,9 @@ public final class Link implements PushChannel {
 
   // ---- calling ----
 
-  /** Has the other side run a part of a step. */
-  public CompletableFuture<List<Tensor>> run(RunGraph r, Cancellation cancellation) {
+  /** Calls the other side to run a part of a step. */
+  @Override
+  public CompletableFuture<List<Tensor>> runGraph(RunGraph r, Cancellation cancellation) {
     return call(
         r.stepId(),
         r.report(),
@@ -203,7 +216,7 @@ public final class Link implements PushChannel {
   /** Has the other side run a step of a session it is the master of. */
   public CompletableFuture<List<Tensor>> step(ClientStep s, Cancellation cancellation) {
     return call(
-        0,
+        NO_PART,
         s.parameters().report(),
         cancellation,
         s.feeds(),
@@ -319,7 +332,8 @@ public final class Link implements PushChannel {
   }
 
   /** Lets the other side forget a step it ran, if it has not done so by itself. */
-  public void cleanup(long stepId) {
+  @Override
+  public void cleanupStep(long stepId) {
     if (remembered.remove(stepId)) {
       outbox.sendLater(
           o -> {
@@ -449,9 +463,13 @@ public final class Link implements PushChannel {
       case TENSOR -> {
         long stepId = in.getLong();
         Rendezvous.Key key = key(in.getString());
-        service.deliver(stepId, key, in.getTensor());
+        parts.deliver(stepId, key, in.getTensor());
       }
-      case CLEANUP -> service.cleanup(in.getLong());
+      case CLEANUP -> {
+        long stepId = in.getLong();
+        failed.remove(stepId);
+        parts.cleanupStep(stepId);
+      }
       case BYE -> lose(new MillraceException(Code.UNAVAILABLE, peer + " is shutting down."));
       default -> throw new IOException("a frame of the unknown kind " + kind);
     }
@@ -494,11 +512,21 @@ public final class Link implements PushChannel {
     return () ->
         serve(
             id,
+            stepId,
             report,
             feeds.values(),
-            () -> service.run(this, call, cancellation),
-            () -> !service.forget(stepId),
-            () -> service.cleanup(stepId));
+            () -> {
+              noteUse(session);
+              return parts.run(call, cancellation);
+            });
+  }
+
+  /** Tells the service which session uses this link, unless it was the last that did. */
+  private void noteUse(String session) {
+    if (!session.equals(usedSession)) {
+      service.used(this, session);
+      usedSession = session;
+    }
   }
 
   private Runnable readStep() throws IOException {
@@ -529,9 +557,7 @@ public final class Link implements PushChannel {
                 report));
     Cancellation cancellation = new Cancellation(this::checkLease);
     serving.put(id, cancellation);
-    return () ->
-        serve(
-            id, report, feeds, () -> service.step(this, call, cancellation), () -> false, () -> {});
+    return () -> serve(id, NO_PART, report, feeds, () -> service.step(this, call, cancellation));
   }
 
   private Runnable readCall() throws IOException {
@@ -638,22 +664,24 @@ public final class Link implements PushChannel {
     return strings;
   }
 
-  /** Runs what was asked for and answers. */
+  /** Runs what was asked for and answers; {@code stepId} is the step that it is a part of. */
   private void serve(
       long id,
+      long stepId,
       StepReport report,
       Iterable<Tensor> feeds,
-      Supplier<List<Tensor>> body,
-      BooleanSupplier isLeft,
-      Runnable cleanup) {
+      Supplier<List<Tensor>> body) {
     List<Tensor> results = List.of();
     MillraceException failure = null;
     boolean left = true;
     try {
       results = body.get();
-      left = isLeft.getAsBoolean();
+      left = stepId != NO_PART && !parts.forgetStep(stepId);
     } catch (Throwable t) {
       failure = MillraceException.of(t);
+      if (stepId != NO_PART) {
+        failed.add(stepId);
+      }
     } finally {
       serving.remove(id);
       feeds.forEach(Refs::release);
@@ -663,9 +691,9 @@ public final class Link implements PushChannel {
       answer.add(leaving(t));
     }
     outbox.sendNow(new Done(id, failure, left, report, answer));
-    if (loss != null) {
+    if (loss != null && stepId != NO_PART) {
       // Nobody is left to ask for it.
-      cleanup.run();
+      parts.cleanupStep(stepId);
     }
   }
 
@@ -873,6 +901,8 @@ public final class Link implements PushChannel {
     for (Cancellation c : serving.values()) {
       c.cancel(cause);
     }
+    // Their master is gone, or has failed them: it will not clean them up over this link.
+    failed.forEach(parts::cleanupStep);
     if (shared != null) {
       shared.close();
     }

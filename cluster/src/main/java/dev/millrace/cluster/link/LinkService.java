@@ -2,28 +2,21 @@ package dev.millrace.cluster.link;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cluster.peer.RunGraph;
-import dev.millrace.graph.Rendezvous;
+import dev.millrace.cluster.peer.StepParts;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
  * What a process does for those who are linked to it. Calls come on the link's threads; only {@link
- * #run}, {@link #step} and {@link #call} may wait.
+ * #step} and {@link #call} may wait.
  */
 public interface LinkService {
-  /** Runs a part of a step; the results are the caller's. */
-  List<Tensor> run(Link link, RunGraph call, Cancellation cancellation);
+  /** What runs the parts of steps, and takes the tensors, that come over links. */
+  StepParts parts();
 
-  /** Forgets a step that has ended well, if nothing of it is left; returns whether it did. */
-  boolean forget(long stepId);
-
-  /** Forgets a step, whatever is left of it. */
-  void cleanup(long stepId);
-
-  /** Takes a tensor another task has sent to a step here, with a counted reference. */
-  void deliver(long stepId, Rendezvous.Key key, Tensor value);
+  /** A link is used for a session of a master; told before the first step and on each change. */
+  void used(Link link, String session);
 
   /** Runs a step of a client's session; the results are the caller's. */
   List<Tensor> step(Link link, ClientStep call, Cancellation cancellation);

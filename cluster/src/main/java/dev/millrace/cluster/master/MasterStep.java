@@ -5,6 +5,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepPeer;
 import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.cluster.peer.WorkerPeer;
 import dev.millrace.runtime.exec.RunningSteps;
@@ -78,11 +79,12 @@ final class MasterStep implements RunningSteps.Member {
   /** Runs the step for the session of that name. Feeds are borrowed. */
   List<Tensor> run(String session, Map<String, Tensor> feeds) {
     List<CompletableFuture<List<Tensor>>> calls = new ArrayList<>(plan.parts().size());
+    List<StepPeer> ways = plan.parts().stream().map(p -> p.worker().way()).toList();
     List<Tensor> results = List.of();
     try {
       cancellation.checkLease();
-      for (StepPlan.Part p : plan.parts()) {
-        calls.add(call(session, p, feeds));
+      for (int i = 0; i < ways.size(); i++) {
+        calls.add(call(session, plan.parts().get(i), ways.get(i), feeds));
       }
       for (int i = 0; i < calls.size(); i++) {
         List<Tensor> r = join(calls.get(i), plan.parts().get(i).worker());
@@ -91,7 +93,7 @@ final class MasterStep implements RunningSteps.Member {
         }
       }
     } finally {
-      plan.parts().forEach(p -> p.worker().cleanupStep(id));
+      ways.forEach(w -> w.cleanupStep(id));
     }
     MillraceException failure = errors.rootCause(cancellation);
     if (failure != null) {
@@ -104,7 +106,7 @@ final class MasterStep implements RunningSteps.Member {
   }
 
   private CompletableFuture<List<Tensor>> call(
-      String session, StepPlan.Part p, Map<String, Tensor> feeds) {
+      String session, StepPlan.Part p, StepPeer way, Map<String, Tensor> feeds) {
     RunGraph call =
         new RunGraph(
             session,
@@ -114,7 +116,7 @@ final class MasterStep implements RunningSteps.Member {
             p.isClient() ? feeds : Map.of(),
             p.isClient() ? plan.fetchKeys() : List.of(),
             report);
-    CompletableFuture<List<Tensor>> answer = p.worker().runGraph(call, cancellation);
+    CompletableFuture<List<Tensor>> answer = way.runGraph(call, cancellation);
     answer.whenComplete(
         (r, e) -> {
           if (e != null) {

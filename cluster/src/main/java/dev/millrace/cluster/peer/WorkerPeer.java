@@ -22,7 +22,7 @@ import java.util.concurrent.CompletableFuture;
  * A task as masters and other workers see it, in this process or another. No call blocks; futures
  * fail with a MillraceException. A {@code timeout} bounds the call.
  */
-public interface WorkerPeer {
+public interface WorkerPeer extends StepPeer {
   /** The full task name, {@code /job:ps/replica:0/task:0}. */
   String name();
 
@@ -42,11 +42,10 @@ public interface WorkerPeer {
   /** Registers a partition and answers with a handle for {@link #runGraph}. */
   CompletableFuture<String> registerGraph(String session, Graph graph);
 
-  /**
-   * Runs a step. The answer has the fetched values in the order of the keys, each with a counted
-   * reference of the caller's.
-   */
-  CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation);
+  /** The open connection that leads to it now, if it takes steps; else the task itself. */
+  default StepPeer way() {
+    return this;
+  }
 
   /**
    * Runs part of a partial run. Each call brings some feeds and answers with some fetches; the last
@@ -54,9 +53,6 @@ public interface WorkerPeer {
    */
   CompletableFuture<List<Tensor>> runPartialGraph(
       RunGraph call, boolean last, Cancellation cancellation);
-
-  /** Forgets what is left of a step. Nobody waits for it. */
-  void cleanupStep(long stepId);
 
   CompletableFuture<Void> cleanupAll(List<String> containers, Duration timeout);
 

@@ -9,9 +9,7 @@ import dev.millrace.cluster.link.Link;
 import dev.millrace.cluster.link.LinkService;
 import dev.millrace.cluster.link.Links;
 import dev.millrace.cluster.link.TaskIdentity;
-import dev.millrace.cluster.peer.RunGraph;
-import dev.millrace.graph.Rendezvous;
-import dev.millrace.tensor.Refs;
+import dev.millrace.cluster.peer.StepParts;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
 import java.util.List;
@@ -73,7 +71,12 @@ final class ClientLinks implements LinkService, AutoCloseable {
   }
 
   @Override
-  public List<Tensor> run(Link link, RunGraph call, Cancellation cancellation) {
+  public StepParts parts() {
+    return StepParts.NONE;
+  }
+
+  @Override
+  public void used(Link link, String session) {
     throw notATask();
   }
 
@@ -101,21 +104,6 @@ final class ClientLinks implements LinkService, AutoCloseable {
 
   private static MillraceException notATask() {
     return MillraceException.invalid("This process is a client and no task of a cluster.");
-  }
-
-  @Override
-  public boolean forget(long stepId) {
-    return true;
-  }
-
-  @Override
-  public void cleanup(long stepId) {}
-
-  @Override
-  public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
-    if (value != null) {
-      Refs.release(value);
-    }
   }
 
   @Override

@@ -17,11 +17,10 @@ import dev.millrace.cluster.link.Links;
 import dev.millrace.cluster.link.TaskIdentity;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.master.MasterSession;
-import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepParts;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.cluster.worker.Worker;
-import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.ClusterDef;
 import dev.millrace.proto.GetStatusResponse;
 import dev.millrace.tensor.Tensor;
@@ -260,24 +259,20 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   // ---- what comes over links ----
 
   @Override
-  public List<Tensor> run(Link link, RunGraph call, Cancellation cancellation) {
-    workerLeases.use(call.sessionHandle(), link);
-    return worker.run(call, cancellation);
+  public StepParts parts() {
+    return worker;
   }
 
   @Override
-  public boolean forget(long stepId) {
-    return worker.forgetStep(stepId);
+  public void used(Link link, String session) {
+    if (masterMethods == null) {
+      throw starting();
+    }
+    workerLeases.use(session, link);
   }
 
-  @Override
-  public void cleanup(long stepId) {
-    worker.cleanupStep(stepId);
-  }
-
-  @Override
-  public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
-    worker.deliver(stepId, key, value);
+  private MillraceException starting() {
+    return new MillraceException(Code.UNAVAILABLE, worker.name() + " is starting.");
   }
 
   @Override
@@ -300,7 +295,7 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   public CompletableFuture<byte[]> call(
       Link link, String method, byte[] request, Cancellation cancellation) {
     if (masterMethods == null) {
-      throw new MillraceException(Code.UNAVAILABLE, worker.name() + " is starting.");
+      throw starting();
     }
     ServedMethods methods = masterMethods.has(method) ? masterMethods : workerMethods;
     if (!methods.has(method)) {

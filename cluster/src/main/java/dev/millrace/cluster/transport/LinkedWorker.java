@@ -7,6 +7,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.link.Greeting;
 import dev.millrace.cluster.link.Link;
 import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepPeer;
 import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.GetStatusResponse;
@@ -70,7 +71,17 @@ final class LinkedWorker extends RemoteWorker {
   // ---- the way to it ----
 
   private Link link() {
-    return links.to(name);
+    Link link = links.to(name);
+    if (link != null) {
+      linkedBefore = true;
+    }
+    return link;
+  }
+
+  @Override
+  public StepPeer way() {
+    Link link = link();
+    return link != null ? link : this;
   }
 
   /** Calls over the link, which is opened first, or by gRPC where there is none. */
@@ -78,7 +89,6 @@ final class LinkedWorker extends RemoteWorker {
       Function<Link, CompletableFuture<T>> overLink, Supplier<CompletableFuture<T>> otherwise) {
     Link link = link();
     if (link != null) {
-      linkedBefore = true;
       return overLink.apply(link);
     }
     boolean unlinked =
@@ -208,7 +218,7 @@ final class LinkedWorker extends RemoteWorker {
   @Override
   public CompletableFuture<List<Tensor>> runGraph(RunGraph call, Cancellation cancellation) {
     return reach(
-        link -> link.run(call, cancellation),
+        link -> link.runGraph(call, cancellation),
         () -> byGrpc == null ? noWay() : byGrpc.runGraph(call, cancellation));
   }
 
@@ -222,7 +232,7 @@ final class LinkedWorker extends RemoteWorker {
   public void cleanupStep(long stepId) {
     Link link = link();
     if (link != null) {
-      link.cleanup(stepId);
+      link.cleanupStep(stepId);
     } else if (byGrpc != null) {
       byGrpc.cleanupStep(stepId);
     }

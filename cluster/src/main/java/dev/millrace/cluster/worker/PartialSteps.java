@@ -41,8 +41,7 @@ final class PartialSteps {
     Cancellation.Registration onCancel =
         cancellation.onCancel(() -> r.cancellation.cancel(cancellation.cause()));
     try {
-      call.feeds()
-          .forEach((key, t) -> rendezvous.send(Rendezvous.Key.parse(key), Refs.retain(t), false));
+      rendezvous.feed(call.feeds());
       List<Tensor> results = fetch(call.fetchKeys(), rendezvous);
       if (last) {
         r.end.join();
@@ -98,6 +97,11 @@ final class PartialSteps {
     public void failed(MillraceException cause) {
       value.completeExceptionally(cause);
     }
+  }
+
+  /** Whether a step is fed bit by bit and has not ended. */
+  boolean isRunning(long stepId) {
+    return running.containsKey(stepId);
   }
 
   /** Ends a step that will not be continued. */

@@ -7,13 +7,15 @@ import dev.millrace.base.Timers;
 import dev.millrace.cluster.collective.Buffers;
 import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.cluster.peer.PushChannel;
-import dev.millrace.graph.Rendezvous;
 import dev.millrace.graph.resource.CollectiveExecutor;
 import dev.millrace.runtime.exec.LocalRendezvous;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -28,7 +30,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p>Threading: any thread.
  */
-final class StepRendezvous implements Rendezvous {
+final class StepRendezvous extends LocalRendezvous {
   /**
    * A variable of this size or more leaves by RecvTensor as it is, as it does from a task of
    * TensorFlow: to copy it takes as long as to send it. An update meanwhile may be in it or not.
@@ -41,7 +43,6 @@ final class StepRendezvous implements Rendezvous {
   /** Who this task is in the step; known for sure when the step begins to run here. */
   private volatile ClusterMembership member;
 
-  private final LocalRendezvous local = new LocalRendezvous();
   private final TaskCollectives collectives;
   private final Buffers buffers = new Buffers();
   private final Cancellation fetches = new Cancellation();
@@ -71,9 +72,33 @@ final class StepRendezvous implements Rendezvous {
     this.collectives = collectives;
   }
 
-  /** The part that other tasks fetch from and push to. */
-  LocalRendezvous local() {
-    return local;
+  /** Takes a value that another task has pushed, with a counted reference; null for a dead one. */
+  void deliver(Key key, Tensor value) {
+    super.send(key, value, value == null);
+  }
+
+  /** Gives a value that is sent to another task to it, now or when it is sent. */
+  void serve(Key key, Receiver receiver) {
+    super.recv(key, receiver);
+  }
+
+  /** Sends what the master feeds, which is borrowed. */
+  void feed(Map<String, Tensor> feeds) {
+    feeds.forEach((key, t) -> send(Key.parse(key), Refs.retain(t), false));
+  }
+
+  /** What the master fetches: all parts have ended, so what was sent under these keys is there. */
+  List<Tensor> take(List<String> keys) {
+    List<Tensor> values = new ArrayList<>(keys.size());
+    try {
+      for (String key : keys) {
+        values.add(take(Key.parse(key)));
+      }
+    } catch (MillraceException e) {
+      values.forEach(Refs::release);
+      throw e;
+    }
+    return values;
   }
 
   /** The pieces of tensors that other tasks fetch for collectives. */
@@ -88,7 +113,7 @@ final class StepRendezvous implements Rendezvous {
 
   /** Whether nothing waits here any more. */
   boolean isEmpty() {
-    return local.size() == 0 && buffers.isEmpty();
+    return size() == 0 && buffers.isEmpty();
   }
 
   /** Says in which cluster the step runs; what was sent here before is not concerned by it. */
@@ -164,7 +189,7 @@ final class StepRendezvous implements Rendezvous {
       outlet.push(stepId, key, value);
       return;
     }
-    local.send(key, value, dead);
+    super.send(key, value, dead);
     PushChannel opened = outletTo(destination);
     if (opened != null) {
       pushWaiting(destination, opened);
@@ -196,7 +221,7 @@ final class StepRendezvous implements Rendezvous {
 
   /** Pushes what was sent to a task before there was a way to it. */
   void pushWaiting(String destination, PushChannel outlet) {
-    local.drain(
+    drain(
         key -> taskOf(Key.parse(key).recvDevice()).equals(destination),
         (key, value) -> {
           used.add(outlet);
@@ -213,7 +238,7 @@ final class StepRendezvous implements Rendezvous {
   public void recv(Key key, Receiver receiver) {
     String source = taskOf(key.sendDevice());
     if (source.equals(member.taskName()) || member.peers().outlet(source) != null) {
-      local.recv(key, receiver);
+      super.recv(key, receiver);
       if (!source.equals(member.taskName()) && member.peers().outlet(source) == null) {
         lost(
             source,
@@ -222,7 +247,7 @@ final class StepRendezvous implements Rendezvous {
       return;
     }
     FirstOf both = new FirstOf(key, receiver);
-    local.recv(key, both);
+    super.recv(key, both);
     try {
       member.peers().peer(source).recvTensor(stepId, key, both.asking, both);
     } catch (MillraceException e) {
@@ -234,7 +259,7 @@ final class StepRendezvous implements Rendezvous {
 
   /** Another task is gone: what is still awaited from it will not come. */
   void lost(String task, MillraceException cause) {
-    for (String key : local.awaited()) {
+    for (String key : awaited()) {
       if (key.startsWith(task + "/device:")) {
         abort(cause);
         return;
@@ -244,7 +269,7 @@ final class StepRendezvous implements Rendezvous {
 
   @Override
   public void abort(MillraceException cause) {
-    local.abort(cause);
+    super.abort(cause);
     buffers.abort(cause);
     fetches.cancel(cause);
   }
@@ -273,7 +298,7 @@ final class StepRendezvous implements Rendezvous {
       if (!taken.compareAndSet(false, true)) {
         return false;
       }
-      local.withdraw(key, this);
+      withdraw(key, this);
       Cancellation.Registration r = registration;
       if (r != null) {
         r.close();

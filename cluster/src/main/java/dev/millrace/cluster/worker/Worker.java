@@ -4,10 +4,12 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
+import dev.millrace.base.Timers;
 import dev.millrace.base.context.Context;
 import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.cluster.peer.PushChannel;
 import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepParts;
 import dev.millrace.cluster.peer.WorkerPeer;
 import dev.millrace.cluster.peer.WorkerPeers;
 import dev.millrace.cluster.spec.ClusterSpec;
@@ -32,6 +34,9 @@ import dev.millrace.proto.RecvBufResponse;
 import dev.millrace.proto.ServerDef;
 import dev.millrace.runtime.device.Device;
 import dev.millrace.runtime.device.DeviceKind;
+import dev.millrace.runtime.exec.RunningSteps;
+import dev.millrace.runtime.exec.Step;
+import dev.millrace.runtime.trace.StepTrace;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Tensor;
 import java.time.Duration;
@@ -54,11 +59,14 @@ import java.util.function.Function;
  *
  * <p>Threading: any thread. A step runs on the thread that calls {@link #run}.
  */
-public final class Worker implements WorkerPeer {
+public final class Worker implements WorkerPeer, StepParts {
   /** What TensorFlow says of every CPU. */
   private static final long CPU_MEMORY_LIMIT = 256L << 20;
 
   private static final Duration GREETING = Duration.ofSeconds(3);
+
+  /** Feeds of a part come by the rendezvous. */
+  private static final Tensor[] NO_ARGUMENTS = {};
 
   private final ServerLimits limits = ServerLimits.of(Context.current().config());
   private final TaskId task;
@@ -316,20 +324,48 @@ public final class Worker implements WorkerPeer {
 
   // ---- steps ----
 
-  /** Runs a step on the calling thread; the results are the caller's. */
+  /** Runs a part on the calling thread. */
+  @Override
   public List<Tensor> run(RunGraph call, Cancellation cancellation) {
     WorkerSession session = session(call.sessionHandle(), call.ownSession());
     WorkerSession.RegisteredGraph graph = session.graph(call.graphHandle());
     StepRendezvous rendezvous = begin(call.stepId(), session);
     rendezvous.setRunning(true);
-    try {
-      List<Tensor> results = graph.run(call, rendezvous, cancellation);
+    Timers timers = platform.timers();
+    StepTrace trace = call.report().isTraced() ? new StepTrace(timers) : null;
+    Step step =
+        new Step(
+            call.stepId(),
+            rendezvous,
+            cancellation.withSameLease(),
+            NO_ARGUMENTS,
+            0,
+            trace,
+            null,
+            timers);
+    // A failure here ends this task's part only; the master decides about the others.
+    Cancellation.Registration onCancel =
+        cancellation.onCancel(() -> step.fail(cancellation.cause()));
+    try (RunningSteps.Registration _ = graph.running().add(step)) {
+      rendezvous.feed(call.feeds());
+      graph.executor().run(step);
+      if (step.failure() != null) {
+        if (step.awaited() != null) {
+          call.report().addAwaited(step.awaited().nodes(), step.awaited().tensors());
+        }
+        throw step.failure();
+      }
+      if (trace != null) {
+        StepTimes.give(trace, call.report());
+      }
+      List<Tensor> results = rendezvous.take(call.fetchKeys());
       rendezvous.flush();
       return results;
     } catch (MillraceException e) {
       rendezvous.abort(e.asDerived());
       throw e;
     } finally {
+      onCancel.close();
       rendezvous.setRunning(false);
       forgetIfEnded(call.stepId());
     }
@@ -344,7 +380,7 @@ public final class Worker implements WorkerPeer {
     return partialSteps.run(call, rendezvous, last, cancellation);
   }
 
-  /** Forgets a step that has ended well unless something of it is still to be fetched. */
+  @Override
   public boolean forgetStep(long stepId) {
     StepRendezvous r = steps.get(stepId);
     if (r != null && r.isEmpty()) {
@@ -355,7 +391,7 @@ public final class Worker implements WorkerPeer {
     return r == null;
   }
 
-  /** Takes a tensor that another task has pushed, with a counted reference; null if dead. */
+  @Override
   public void deliver(long stepId, Rendezvous.Key key, Tensor value) {
     if (ended.contains(stepId)) {
       if (value != null) {
@@ -364,7 +400,7 @@ public final class Worker implements WorkerPeer {
       return;
     }
     StepRendezvous step = retain(stepId);
-    step.local().send(key, value, value == null);
+    step.deliver(key, value);
     release(stepId, step);
     forgetIfEnded(stepId);
   }
@@ -463,13 +499,13 @@ public final class Worker implements WorkerPeer {
                   + ServerLimits.raisedBy("early")));
       return;
     }
-    step.local().recv(key, receiver);
+    step.serve(key, receiver);
     release(stepId, step);
     forgetIfEnded(stepId);
     cancellation.onCancel(
         () -> {
           step.retain();
-          if (step.local().withdraw(key, receiver)) {
+          if (step.withdraw(key, receiver)) {
             removeEarlyWaiter(step);
           }
           release(stepId, step);
@@ -524,10 +560,13 @@ public final class Worker implements WorkerPeer {
   @Override
   public void cleanupStep(long stepId) {
     ended.add(stepId);
+    StepRendezvous r = steps.remove(stepId);
+    if (r == null && !partialSteps.isRunning(stepId)) {
+      return;
+    }
     MillraceException cleanup =
         new MillraceException(Code.ABORTED, "Cleanup " + stepId).asDerived();
     partialSteps.forget(stepId, cleanup);
-    StepRendezvous r = steps.remove(stepId);
     if (r != null) {
       waitingEarly.addAndGet(-r.begin());
       r.abort(cleanup);

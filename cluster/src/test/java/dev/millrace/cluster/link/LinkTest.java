@@ -17,6 +17,7 @@ import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.context.Context;
 import dev.millrace.cluster.peer.RunGraph;
+import dev.millrace.cluster.peer.StepParts;
 import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.graph.Rendezvous;
 import dev.millrace.tensor.BufferPool;
@@ -65,17 +66,28 @@ class LinkTest {
       Rendezvous.Key.of("/job:a/replica:0/task:0/device:CPU:0", 5, "/job:b/device:CPU:0", "edge");
 
   /** What arrives, and a step that gives its feeds back, fails, or waits to be cancelled. */
-  private static final class Recorder implements LinkService {
+  private static final class Recorder implements LinkService, StepParts {
     final BlockingQueue<List<Object>> delivered = new ArrayBlockingQueue<>(100);
     final CompletableFuture<MillraceException> lost = new CompletableFuture<>();
     final CompletableFuture<Link> linked = new CompletableFuture<>();
     final CountDownLatch waiting = new CountDownLatch(1);
     final CountDownLatch resumed = new CountDownLatch(1);
     final AtomicInteger changes = new AtomicInteger();
+    final BlockingQueue<String> sessions = new ArrayBlockingQueue<>(100);
     final BlockingQueue<Long> cleaned = new ArrayBlockingQueue<>(10);
 
     @Override
-    public List<Tensor> run(Link link, RunGraph call, Cancellation cancellation) {
+    public StepParts parts() {
+      return this;
+    }
+
+    @Override
+    public void used(Link link, String session) {
+      sessions.add(session);
+    }
+
+    @Override
+    public List<Tensor> run(RunGraph call, Cancellation cancellation) {
       return switch (call.graphHandle()) {
         case "fail" -> throw MillraceException.invalid("no such luck");
         case "wait" -> {
@@ -105,12 +117,12 @@ class LinkTest {
     }
 
     @Override
-    public boolean forget(long stepId) {
+    public boolean forgetStep(long stepId) {
       return stepId != 13;
     }
 
     @Override
-    public void cleanup(long stepId) {
+    public void cleanupStep(long stepId) {
       cleaned.add(stepId);
     }
 
@@ -318,7 +330,7 @@ class LinkTest {
     Link link = connect(withinHost);
     for (int i = 0; i < 100; i++) {
       List<Tensor> r =
-          link.run(call("echo", 12, Map.of("k", floats(i * 200))), new Cancellation())
+          link.runGraph(call("echo", 12, Map.of("k", floats(i * 200))), new Cancellation())
               .get(20, TimeUnit.SECONDS);
       assertEquals(i * 200L, r.getFirst().elements());
       r.forEach(Refs::release);
@@ -327,20 +339,46 @@ class LinkTest {
         assertThrows(
             ExecutionException.class,
             () ->
-                link.run(call("fail", 13, Map.of()), new Cancellation()).get(20, TimeUnit.SECONDS));
+                link.runGraph(call("fail", 13, Map.of()), new Cancellation())
+                    .get(20, TimeUnit.SECONDS));
     assertEquals(Code.INVALID_ARGUMENT, MillraceException.of(failed).code());
     assertEquals("no such luck", MillraceException.of(failed).getMessage());
-    link.cleanup(12);
-    link.cleanup(13);
+    link.cleanupStep(12);
+    link.cleanupStep(13);
     // A step that ended well forgot itself; the one that failed is cleaned up.
     assertEquals(13L, there.cleaned.poll(20, TimeUnit.SECONDS));
     Cancellation cancellation = new Cancellation();
-    CompletableFuture<List<Tensor>> waiting = link.run(call("wait", 14, Map.of()), cancellation);
+    CompletableFuture<List<Tensor>> waiting =
+        link.runGraph(call("wait", 14, Map.of()), cancellation);
     assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
     cancellation.cancel(new MillraceException(Code.CANCELLED, "enough"));
     ExecutionException cancelled =
         assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS));
     assertTrue(MillraceException.of(cancelled).isDerived());
+  }
+
+  /** Its master may have ended before it could say so. */
+  @Test
+  void aStepThatFailedIsCleanedUpWithTheLink() throws Exception {
+    Link link = connect(false);
+    assertThrows(
+        ExecutionException.class,
+        () ->
+            link.runGraph(call("fail", 13, Map.of()), new Cancellation())
+                .get(20, TimeUnit.SECONDS));
+    link.close();
+    assertEquals(13L, there.cleaned.poll(20, TimeUnit.SECONDS));
+  }
+
+  @Test
+  void theServiceIsToldOfASessionOnceAndOfEachChange() throws Exception {
+    Link link = connect(false);
+    for (String session : List.of("a", "a", "a", "b", "b", "a")) {
+      RunGraph call =
+          new RunGraph(session, true, "echo", 12, Map.of(), List.of(), new StepReport(false));
+      link.runGraph(call, new Cancellation()).get(20, TimeUnit.SECONDS);
+    }
+    assertEquals(List.of("a", "b", "a"), List.copyOf(there.sessions));
   }
 
   @ParameterizedTest
@@ -369,7 +407,7 @@ class LinkTest {
   void aLinkThatIsClosedFailsItsCallsAndTellsTheOtherEnd(boolean withinHost) throws Exception {
     Link link = connect(withinHost);
     CompletableFuture<List<Tensor>> waiting =
-        link.run(call("wait", 14, Map.of()), new Cancellation());
+        link.runGraph(call("wait", 14, Map.of()), new Cancellation());
     assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
     theirs.close();
     MillraceException cause = here.lost.get(20, TimeUnit.SECONDS);
@@ -394,7 +432,7 @@ class LinkTest {
     Link back = there.linked.get(20, TimeUnit.SECONDS);
     theirThreads.stop();
     CompletableFuture<List<Tensor>> call =
-        link.run(call("change", 15, Map.of()), new Cancellation());
+        link.runGraph(call("change", 15, Map.of()), new Cancellation());
     assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
     link.lose(new MillraceException(Code.UNAVAILABLE, "silent for too long"));
     assertThrows(ExecutionException.class, () -> call.get(20, TimeUnit.SECONDS));
@@ -413,7 +451,7 @@ class LinkTest {
     Link link = connect(withinHost);
     Link back = there.linked.get(20, TimeUnit.SECONDS);
     CompletableFuture<List<Tensor>> call =
-        link.run(call("change", 15, Map.of()), new Cancellation());
+        link.runGraph(call("change", 15, Map.of()), new Cancellation());
     assertTrue(there.waiting.await(20, TimeUnit.SECONDS));
     back.expireLease();
     there.resumed.countDown();
@@ -498,7 +536,7 @@ class LinkTest {
     theirThreads.exhaust(false);
     Link link = eventually(() -> ours.connect("/job:b/replica:0/task:0", "localhost:2", invited()));
     List<Tensor> r =
-        link.run(call("echo", 12, Map.of("k", floats(5))), new Cancellation())
+        link.runGraph(call("echo", 12, Map.of("k", floats(5))), new Cancellation())
             .get(20, TimeUnit.SECONDS);
     assertEquals(5, r.getFirst().elements());
     r.forEach(Refs::release);

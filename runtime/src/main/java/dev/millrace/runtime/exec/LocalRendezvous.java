@@ -13,11 +13,12 @@ import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 
 /**
- * The meeting place of one step within one process.
+ * The meeting place of one step within one process. A step that has parts in other processes
+ * extends it by the ways to them.
  *
  * <p>Threading: any thread; receivers are called outside the lock.
  */
-public final class LocalRendezvous implements Rendezvous {
+public class LocalRendezvous implements Rendezvous {
   private record Sent(Tensor value, boolean dead) {}
 
   /** Under one key there are values that wait for receivers, or receivers that wait, never both. */
@@ -81,8 +82,32 @@ public final class LocalRendezvous implements Rendezvous {
     }
   }
 
+  /**
+   * Takes the value sent under {@code key}, which the caller releases. Fails if it has not been
+   * sent, or is dead.
+   */
+  public final Tensor take(Key key) {
+    Sent sent = null;
+    synchronized (this) {
+      if (aborted != null) {
+        throw aborted;
+      }
+      Meeting m = meetings.get(key.full());
+      if (m != null) {
+        sent = m.values.poll();
+        if (m.isEmpty()) {
+          meetings.remove(key.full());
+        }
+      }
+    }
+    if (sent == null || sent.dead || sent.value == null) {
+      throw StepFailures.noValue(StepFailures.fetched(key.tensorName()));
+    }
+    return sent.value;
+  }
+
   /** Removes a waiting receiver; false if it has already been served. */
-  public synchronized boolean withdraw(Key key, Receiver receiver) {
+  public final synchronized boolean withdraw(Key key, Receiver receiver) {
     Meeting m = meetings.get(key.full());
     boolean waited = m != null && m.receivers.remove(receiver);
     if (waited && m.isEmpty()) {
@@ -115,7 +140,7 @@ public final class LocalRendezvous implements Rendezvous {
   }
 
   /** Takes out the values waiting under the keys that are wanted; null stands for a dead one. */
-  public void drain(Predicate<String> wanted, BiConsumer<String, Tensor> taker) {
+  public final void drain(Predicate<String> wanted, BiConsumer<String, Tensor> taker) {
     List<Map.Entry<String, Sent>> taken = new ArrayList<>();
     synchronized (this) {
       for (Map.Entry<String, Meeting> e : meetings.entrySet()) {
@@ -130,12 +155,12 @@ public final class LocalRendezvous implements Rendezvous {
   }
 
   /** How many keys have a value or a receiver waiting. */
-  public synchronized int size() {
+  public final synchronized int size() {
     return meetings.size();
   }
 
   /** The keys somebody waits under, for messages about a step that does not end. */
-  public synchronized List<String> awaited() {
+  public final synchronized List<String> awaited() {
     return meetings.entrySet().stream()
         .filter(e -> !e.getValue().receivers.isEmpty())
         .map(Map.Entry::getKey)
