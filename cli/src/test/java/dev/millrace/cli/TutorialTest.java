@@ -36,7 +36,7 @@ class TutorialTest {
       assertTrue(chief.out().contains("test accuracy"), chief.out());
       assertEquals(0, ps.awaitExit(), ps.err());
       // The worker sent its leave message, so no task waited for it.
-      assertTrue(ps.err().contains("Last word of worker/1 left"), ps.err());
+      assertTrue(ps.err().contains("Final status: worker/1 left"), ps.err());
       assertFalse(ps.err().contains("did not say so"), ps.err());
     }
   }

@@ -34,10 +34,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * How parameter servers learn that the job is over. Each has a queue of strings, {@code
- * millrace_job_end}; every worker's last act is to put its last word into all of them: {@code
- * worker/1 ok}, {@code worker/1 stopped}, or {@code worker/1 failed: why}. A parameter server
- * leaves when the chief is done or has failed, the others given a moment. The chief is worker 0, or
- * a task of a job of its own.
+ * millrace_job_end}; each worker puts its final status into all of them at its end: {@code worker/1
+ * ok}, {@code worker/1 stopped}, or {@code worker/1 failed: why}. A parameter server leaves when
+ * the chief is done or has failed, the others given a moment. The chief is worker 0, or a task of a
+ * job of its own.
  *
  * <p>A process that is ended by Ctrl-C says {@code worker/1 left}: the job goes on, and at its end
  * this one is not waited for. Since it may be started again, a worker says {@code worker/1 trains}
@@ -51,9 +51,9 @@ public final class JobEnd {
   private static final String STOPPED = " stopped";
   private static final String TRAINS = " trains";
   private static final String LEFT = " left";
-  private static final Duration LAST_WORD = Duration.ofSeconds(10);
+  private static final Duration STATUS_TIMEOUT = Duration.ofSeconds(10);
 
-  /** As {@link #LAST_WORD}, but somebody waits for the process to end. */
+  /** As {@link #STATUS_TIMEOUT}, but somebody waits for the process to end. */
   private static final Duration LEAVE_TIMEOUT = Duration.ofSeconds(2);
 
   private static final Duration GRACE = Duration.ofSeconds(10);
@@ -67,27 +67,27 @@ public final class JobEnd {
 
   private JobEnd() {}
 
-  /** The last word of {@code task}, which is done or was told to stop. */
-  static String word(String task, boolean stopped) {
+  /** The final status of {@code task}, which is done or was told to stop. */
+  static String status(String task, boolean stopped) {
     return task + (stopped ? STOPPED : WELL);
   }
 
-  /** The last word of {@code task}, which has failed. */
-  static String word(String task, MillraceException cause) {
+  /** The final status of {@code task}, which has failed. */
+  static String status(String task, MillraceException cause) {
     return task + " failed: " + cause.getMessage();
   }
 
   /** Whether a task says just this of itself; why it failed might end like it. */
-  private static boolean says(String word, String what) {
-    int space = word.indexOf(' ');
-    return space >= 0 && word.substring(space).equals(what);
+  private static boolean says(String status, String what) {
+    int space = status.indexOf(' ');
+    return space >= 0 && status.substring(space).equals(what);
   }
 
   /** How a job ended: {@code cause} is null if well. */
   public record Outcome(String cause) {
-    /** What the last word of the chief says about the job. */
-    static Outcome of(String word) {
-      return new Outcome(says(word, WELL) ? null : word);
+    /** What the final status of the chief says about the job. */
+    static Outcome of(String status) {
+      return new Outcome(says(status, WELL) ? null : status);
     }
 
     /** Whether it was told to stop before it was done. */
@@ -134,12 +134,12 @@ public final class JobEnd {
    */
   public static SessionRunHook hook(
       Scope scope, int psTasks, String task, BooleanSupplier stopped) {
-    return new LastWord(scope, psTasks, task, stopped);
+    return new StatusHook(scope, psTasks, task, stopped);
   }
 
-  private static final class LastWord implements SessionRunHook {
+  private static final class StatusHook implements SessionRunHook {
     private final String task;
-    private final Output word;
+    private final Output status;
     private final BooleanSupplier stopped;
     private final List<Node> say = new ArrayList<>();
     private Platform platform;
@@ -148,18 +148,18 @@ public final class JobEnd {
     /** Where this task trains; null before and after. */
     private volatile Session training;
 
-    LastWord(Scope outer, int psTasks, String task, BooleanSupplier stopped) {
+    StatusHook(Scope outer, int psTasks, String task, BooleanSupplier stopped) {
       this.task = task;
       this.stopped = stopped;
       Scope scope = Scope.of(outer.graph()).withSubScope("job_end");
-      word = Placeholder.of(scope.withName("word"), DType.STRING, Shape.scalar());
+      status = Placeholder.of(scope.withName("status"), DType.STRING, Shape.scalar());
       for (int i = 0; i < psTasks; i++) {
         Output queue = queue(scope, i);
-        say.add(QueueAccess.enqueue(scope.colocatedWith(queue.node()), queue, List.of(word)));
+        say.add(QueueAccess.enqueue(scope.colocatedWith(queue.node()), queue, List.of(status)));
       }
     }
 
-    /** The parameter servers leave on the last word: not before the model is saved. */
+    /** The parameter servers end on the final status: it is sent after the model is saved. */
     @Override
     public boolean isLast() {
       return true;
@@ -167,7 +167,7 @@ public final class JobEnd {
 
     @Override
     public void afterCreateSession(Session session, Coordinator coordinator) {
-      say(session, task + TRAINS, LAST_WORD);
+      say(session, task + TRAINS, STATUS_TIMEOUT);
       if (training == null) {
         platform = coordinator.platform();
         platform.addExitHook(atExit);
@@ -177,12 +177,12 @@ public final class JobEnd {
 
     @Override
     public void end(Session session) {
-      endsBy(session, word(task, stopped.getAsBoolean()));
+      endsBy(session, status(task, stopped.getAsBoolean()));
     }
 
     @Override
     public void abandon(Session session, MillraceException cause) {
-      endsBy(session, word(task, cause));
+      endsBy(session, status(task, cause));
     }
 
     private void endsBy(Session session, String text) {
@@ -190,7 +190,7 @@ public final class JobEnd {
         training = null;
         platform.removeExitHook(atExit);
       }
-      say(session, text, LAST_WORD);
+      say(session, text, STATUS_TIMEOUT);
     }
 
     /** The process ends in the midst of training: by Ctrl-C, as SIGTERM is waited out. */
@@ -201,15 +201,15 @@ public final class JobEnd {
       }
     }
 
-    /** One by one: a parameter server that is gone must not keep the others from hearing it. */
+    /** One by one: a parameter server that is gone must not keep the others from receiving it. */
     private void say(Session session, String text, Duration limit) {
       try (Tensor t = Tensor.scalar(text)) {
         for (Node node : say) {
           try {
             session.run(
-                Map.of(word, t), List.of(), List.of(node), RunOptions.DEFAULT.withTimeout(limit));
+                Map.of(status, t), List.of(), List.of(node), RunOptions.DEFAULT.withTimeout(limit));
           } catch (MillraceException e) {
-            LOG.warn("{} does not hear '{}': {}", node.device(), text, e.getMessage());
+            LOG.warn("{} could not be told '{}': {}", node.device(), text, e.getMessage());
           }
         }
       }
@@ -249,12 +249,12 @@ public final class JobEnd {
     Scope there = Scope.of(graph).colocatedWith(queue.node());
     Output count = QueueAccess.size(there, queue);
     Output next = QueueAccess.dequeue(there, queue, List.of(DType.STRING)).output(0);
-    Roll roll = new Roll(tasks, grace, platform.timers());
-    roll.report();
+    Attendance attendance = new Attendance(tasks, grace, platform.timers());
+    attendance.report();
     Backoff backoff = new Backoff(platform, FIRST_PAUSE, LONGEST_PAUSE);
     while (true) {
       try (Session session = sessions.open(graph)) {
-        return roll.call(session, count, next);
+        return attendance.call(session, count, next);
       } catch (MillraceException e) {
         // The queue outlives a session, as when this process was paused for long.
         if (e.code() != Code.ABORTED && e.code() != Code.UNAVAILABLE) {
@@ -267,7 +267,7 @@ public final class JobEnd {
   }
 
   /** Who is still there. */
-  private static final class Roll {
+  private static final class Attendance {
     private final List<String> tasks;
     private final Set<String> missing;
     private final Duration grace;
@@ -278,7 +278,7 @@ public final class JobEnd {
     /** When to say again that the job goes on: less and less often. */
     private Duration report = REPORT;
 
-    Roll(List<String> tasks, Duration grace, Timers timers) {
+    Attendance(List<String> tasks, Duration grace, Timers timers) {
       this.timers = timers;
       this.tasks = tasks;
       this.missing = new LinkedHashSet<>(tasks);
@@ -291,18 +291,18 @@ public final class JobEnd {
 
     Outcome call(Session session, Output count, Output next) {
       while (true) {
-        String word = listen(session, count, next);
-        if (word != null) {
-          hear(word);
+        String status = listen(session, count, next);
+        if (status != null) {
+          note(status);
         }
-        if (isChiefDone() && (missing.isEmpty() || timers.now() - chiefDone > grace.toNanos())) {
+        if (isChiefDone() && (missing.isEmpty() || left() <= 0)) {
           if (!missing.isEmpty()) {
             LOG.warn(
                 "The chief is done; {} did not say so within {} s.", missing, grace.toSeconds());
           }
           return outcome;
         }
-        if (word == null && !isChiefDone()) {
+        if (status == null && !isChiefDone()) {
           report();
           report =
               report.multipliedBy(2).compareTo(LONGEST_REPORT) < 0
@@ -313,8 +313,8 @@ public final class JobEnd {
     }
 
     /**
-     * The next word; null if none came for a while. It looks whether there is one and only then
-     * takes it: a step that waited could be given a word just as its time is over, and lose it.
+     * The next status; null if none came for a while. Takes one only if the queue has one: a step
+     * that waits could take a status just as its time is over, and lose it.
      */
     private String listen(Session session, Output count, Output next) {
       long patience = isChiefDone() ? left() : report.toNanos();
@@ -326,8 +326,8 @@ public final class JobEnd {
         }
         timers.park(this, Math.min(LOOK_NANOS, left));
       }
-      try (Tensor word = session.fetch(next)) {
-        return word.stringValue();
+      try (Tensor status = session.fetch(next)) {
+        return status.stringValue();
       }
     }
 
@@ -346,31 +346,32 @@ public final class JobEnd {
     }
 
     /**
-     * Notes a word. The last one of the chief says how the job ended; if it has left it said
-     * nothing about that, and may come back.
+     * Notes a status. The chief's final one says how the job ended; one that has left says nothing
+     * about that, and may come back.
      */
-    private void hear(String word) {
-      String task = word.substring(0, Math.max(0, word.indexOf(' ')));
+    private void note(String status) {
+      String task = status.substring(0, Math.max(0, status.indexOf(' ')));
       if (!tasks.contains(task)) {
-        LOG.warn("'{}' is no last word of {}; those read '{} ok'.", word, tasks, tasks.getLast());
+        LOG.warn(
+            "'{}' is no final status of {}; those read '{} ok'.", status, tasks, tasks.getLast());
         return;
       }
       boolean chief = task.equals(tasks.getFirst());
-      if (word.equals(task + TRAINS)) {
+      if (status.equals(task + TRAINS)) {
         // Also one that was gone. But what the chief has said of the job's end remains said.
         if (!chief) {
           missing.add(task);
         }
         return;
       }
-      LOG.info("Last word of {}", word);
-      if (chief && word.equals(task + LEFT)) {
+      LOG.info("Final status: {}", status);
+      if (chief && status.equals(task + LEFT)) {
         return;
       }
       missing.remove(task);
       if (chief) {
         chiefDone = timers.now();
-        outcome = Outcome.of(word);
+        outcome = Outcome.of(status);
       }
     }
   }

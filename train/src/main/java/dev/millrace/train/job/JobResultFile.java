@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * How those who follow a job by its folder alone, as an evaluator does, learn that it is over: the
- * chief's last act is to write its last word, {@code chief/0 ok}, {@code chief/0 stopped} or {@code
+ * chief writes its final status at its end, {@code chief/0 ok}, {@code chief/0 stopped} or {@code
  * chief/0 failed: why}, and when that was, into a file of the folder. A job that goes on in the
  * folder removes it.
  */
@@ -54,7 +54,7 @@ public final class JobResultFile implements SessionRunHook {
     }
   }
 
-  /** A last word and when it was said, which tells apart those of two runs. */
+  /** A final status and its time, which tells apart those of two runs. */
   public record Note(String when, String word) {
     /** How the job ended. */
     public JobEnd.Outcome outcome() {
@@ -73,12 +73,12 @@ public final class JobResultFile implements SessionRunHook {
 
   @Override
   public void end(Session session) {
-    write(JobEnd.word(task, stopped.getAsBoolean()));
+    write(JobEnd.status(task, stopped.getAsBoolean()));
   }
 
   @Override
   public void abandon(Session session, MillraceException cause) {
-    write(JobEnd.word(task, cause));
+    write(JobEnd.status(task, cause));
   }
 
   private void write(String word) {
