@@ -9,8 +9,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Rings on a simulated network, with faults that the seed chooses. */
 @Isolated
 class SimulatedRingTest {
-  private static final int JOBS = 200;
-  private static final int REPEATED = 20;
+  private static final int JOBS = 500;
+  private static final int REPEATED = 50;
 
   @Test
   void everyOperationEndsRightOrWithANamedCause() {

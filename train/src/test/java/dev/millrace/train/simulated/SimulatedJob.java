@@ -1,5 +1,7 @@
 package dev.millrace.train.simulated;
 
+import dev.millrace.base.Code;
+import dev.millrace.base.MillraceException;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.context.Context;
 import dev.millrace.cluster.Task;
@@ -28,15 +30,36 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
 
 /** A job of parameter servers and workers on a simulated network, and what the seed does to it. */
 final class SimulatedJob {
   private static final Duration LIMIT = Duration.ofMinutes(40);
   private static final Duration GRACE = Duration.ofSeconds(20);
 
-  /** How long sessions and steps of tasks that are gone may be kept. */
+  /** How long a task may take to discard sessions and steps if nothing has failed. */
+  private static final Duration CLEANUP = Duration.ofSeconds(30);
+
+  /** How long it may keep sessions and steps of tasks that are gone. */
   private static final Duration LEASES = Duration.ofMinutes(11);
+
+  /** How long the supervisor waits before it starts a worker again whose task was lost. */
+  private static final Duration RESTART = Duration.ofSeconds(1);
+
+  /** How often it does so for one worker. */
+  private static final int MOST_RESTARTS = 8;
+
+  /**
+   * How long parameter servers have to end once all workers have. One that was away when the chief
+   * said how the job ended waits for that again: the supervisor ends it.
+   */
+  private static final Duration LAST_SERVERS = Duration.ofMinutes(1);
+
+  /** The causes that a worker may fail with once the job has ended without it. */
+  private static final Set<Code> LEFT_BEHIND =
+      Set.of(Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.ABORTED);
 
   private static final int PORT = 2222;
 
@@ -55,6 +78,10 @@ final class SimulatedJob {
     /** Whether it is training, for the first time. */
     boolean started;
 
+    /** Whether it began when others had made steps: its clock is ahead of the steps it has made. */
+    boolean joined;
+
+    int restarts;
     Throwable failure;
 
     Member(TaskId id, boolean isServer, int index) {
@@ -80,25 +107,54 @@ final class SimulatedJob {
           work(this, own, context);
         }
         awaitNothingHeld(own, context);
+        over = true;
       } catch (Throwable t) {
+        ended(t);
+      }
+    }
+
+    /** What a supervisor makes of a failure: a worker that lost a task is started again. */
+    private void ended(Throwable t) {
+      boolean isLeftBehind =
+          !isServer
+              && (restarts > 0 || index > 0 && chief().over)
+              && t instanceof MillraceException e
+              && LEFT_BEHIND.contains(e.code());
+      if (!faults.isEmpty() && !isServer && isLoss(t) && restarts < MOST_RESTARTS) {
+        restarts++;
+        faults.add(at() + "start " + id + " again after " + t.getMessage());
+        chiefKills += index == 0 ? 1 : 0;
+        simulation.after(RESTART, this::restart);
+      } else if (!faults.isEmpty() && isLeftBehind) {
+        over = true;
+      } else {
         failure = t;
-      } finally {
         over = true;
       }
+    }
+
+    private static boolean isLoss(Throwable t) {
+      return t instanceof MillraceException e
+          && (e.code() == Code.UNAVAILABLE || e.code() == Code.ABORTED);
     }
 
     /** Others may still close their sessions here; those of killed tasks go with their leases. */
     private void awaitNothingHeld(Task own, Context context) throws InterruptedException {
       long start = context.timers().now();
       while (own.held() > 0) {
+        Duration limit = faults.isEmpty() ? CLEANUP : LEASES;
         require(
-            context.timers().since(start) < LEASES.toNanos(),
+            context.timers().since(start) < limit.toNanos(),
             id + " still holds " + own.held() + " sessions or steps");
         context.timers().sleep(Duration.ofMillis(100));
       }
     }
 
     void restart() {
+      if (isServer && trainedNanos != 0) {
+        over = true;
+        return;
+      }
       process = simulation.process(id.toString(), address);
       start();
     }
@@ -118,10 +174,16 @@ final class SimulatedJob {
   private final float[][] ledgers;
   private long globalStep;
   private int nextUpdate;
+
+  /** When the last worker ended; 0 before. */
+  private long trainedNanos;
+
   private int serverKills;
   private int chiefKills;
 
-  /** How many steps of each worker were acknowledged. */
+  /** How many steps of each worker were begun, and how many acknowledged. */
+  private final int[] begun;
+
   private final int[] done;
 
   SimulatedJob(long seed) {
@@ -129,6 +191,7 @@ final class SimulatedJob {
     random = simulation.random();
     shape = JobShape.random(random);
     ledgers = new float[shape.servers()][];
+    begun = new int[shape.workers()];
     done = new int[shape.workers()];
     Map<String, List<String>> jobs = new LinkedHashMap<>();
     for (int i = 0; i < shape.servers(); i++) {
@@ -169,12 +232,27 @@ final class SimulatedJob {
   }
 
   private boolean isOver() {
+    if (trainedNanos == 0 && members.stream().allMatch(m -> m.isServer || m.over)) {
+      trainedNanos = simulation.now();
+    }
     for (Member m : members) {
-      if (!m.over || !m.process.threads().isEmpty()) {
+      if (!m.over && !faults.isEmpty() && isLate(trainedNanos)) {
+        m.process.kill();
+        m.over = true;
+      }
+      if (!m.over || m.process.isAlive() && !m.process.threads().isEmpty()) {
         return false;
       }
     }
     return true;
+  }
+
+  private boolean isLate(long sinceNanos) {
+    return sinceNanos != 0 && simulation.now() - sinceNanos > LAST_SERVERS.toNanos();
+  }
+
+  private Member chief() {
+    return members.get(shape.servers());
   }
 
   // ---- what the tasks do ----
@@ -189,7 +267,7 @@ final class SimulatedJob {
             replicas,
             GRACE,
             context.platform());
-    require(outcome.cause() == null, m.id + " heard: " + outcome.cause());
+    require(outcome.cause() == null || !faults.isEmpty(), m.id + " heard: " + outcome.cause());
     read(m, own);
   }
 
@@ -224,6 +302,7 @@ final class SimulatedJob {
           public SessionRunArgs beforeRun(SessionRunContext context) {
             tried[current[0]]++;
             checkBound(m);
+            begun[m.index]++;
             return SessionRunArgs.NONE;
           }
         };
@@ -239,6 +318,7 @@ final class SimulatedJob {
         MonitoredTrainingSession.start(
             model.scope, graph -> own.session(graph, "/job:ps", m.id.name()), settings)) {
       m.started = true;
+      m.joined = IntStream.of(done).sum() > 0;
       training.loop(
           t -> {
             int id = nextUpdate++ % CountingModel.SLOTS;
@@ -259,10 +339,10 @@ final class SimulatedJob {
       return;
     }
     for (Member other : members) {
-      if (!other.isServer && !other.over && other.started) {
+      if (!other.isServer && !other.over && other.started && !other.joined) {
         require(
-            done[m.index] <= done[other.index] + shape.bound() + 1,
-            m.id + " is at step " + done[m.index] + ", " + other.id + " at " + done[other.index]);
+            done[m.index] <= begun[other.index] + shape.bound(),
+            m.id + " is at step " + done[m.index] + ", " + other.id + " at " + begun[other.index]);
       }
     }
   }
@@ -329,11 +409,18 @@ final class SimulatedJob {
       if (m.failure != null) {
         throw new AssertionError(describe(m.id + " failed: " + m.failure), m.failure);
       }
+      if (!m.process.isAlive()) {
+        continue;
+      }
       require(m.process.openSockets() == 0, m.id + " left sockets open");
       require(m.process.openSelectors() == 0, m.id + " left selectors open");
     }
     for (int ps = 0; ps < ledgers.length; ps++) {
-      checkLedger(ps, ledgers[ps]);
+      if (ledgers[ps] != null) {
+        checkLedger(ps, ledgers[ps]);
+      } else {
+        require(!faults.isEmpty(), "ps " + ps + " has not read its ledger");
+      }
     }
   }
 
