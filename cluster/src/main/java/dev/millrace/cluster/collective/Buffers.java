@@ -26,27 +26,27 @@ public final class Buffers {
   private record Offer(MemorySegment bytes, CompletableFuture<Void> taken) {}
 
   /** Somebody who has asked for a piece that is not there yet. */
-  private record Wish(long numBytes, CompletableFuture<RecvBufResponse> answer) {}
+  private record PendingTake(long numBytes, CompletableFuture<RecvBufResponse> answer) {}
 
   private final Map<String, Offer> offers = new HashMap<>();
-  private final Map<String, Wish> wishes = new HashMap<>();
+  private final Map<String, PendingTake> takes = new HashMap<>();
   private MillraceException aborted;
 
   /** Offers a piece. Its bytes must stay as they are until the future ends. */
   CompletableFuture<Void> offer(String key, MemorySegment bytes) {
     Offer offer = new Offer(bytes, new CompletableFuture<>());
-    Wish wish;
+    PendingTake take;
     synchronized (this) {
       if (aborted != null) {
         return CompletableFuture.failedFuture(aborted);
       }
-      wish = wishes.remove(key);
-      if (wish == null) {
+      take = takes.remove(key);
+      if (take == null) {
         offers.put(key, offer);
       }
     }
-    if (wish != null) {
-      give(key, offer, wish);
+    if (take != null) {
+      give(key, offer, take);
     }
     return offer.taken;
   }
@@ -65,7 +65,7 @@ public final class Buffers {
 
   /** The piece offered under {@code key}, now or when it is, ready to be sent. */
   public CompletableFuture<RecvBufResponse> take(String key, long numBytes) {
-    Wish wish = new Wish(numBytes, new CompletableFuture<>());
+    PendingTake take = new PendingTake(numBytes, new CompletableFuture<>());
     Offer offer;
     synchronized (this) {
       if (aborted != null) {
@@ -73,7 +73,7 @@ public final class Buffers {
       }
       offer = offers.remove(key);
       if (offer == null) {
-        Wish before = wishes.put(key, wish);
+        PendingTake before = takes.put(key, take);
         if (before != null) {
           before.answer.completeExceptionally(
               MillraceException.internal("Another call asks for '%s' too.", key));
@@ -81,31 +81,31 @@ public final class Buffers {
       }
     }
     if (offer != null) {
-      give(key, offer, wish);
+      give(key, offer, take);
     }
-    return wish.answer;
+    return take.answer;
   }
 
-  private static void give(String key, Offer offer, Wish wish) {
-    if (wish.numBytes != offer.bytes.byteSize()) {
+  private static void give(String key, Offer offer, PendingTake take) {
+    if (take.numBytes != offer.bytes.byteSize()) {
       MillraceException e =
           MillraceException.internal(
               "Piece '%s' of a collective has %d bytes here and %d at the receiver: the tensors"
                   + " differ in size, or the peer cuts them at another alignment. Set"
                   + " -Dmillrace.collective.alignment to 16, 32 or 64, whichever the peer was"
                   + " built with.",
-              key, offer.bytes.byteSize(), wish.numBytes);
-      wish.answer.completeExceptionally(e);
+              key, offer.bytes.byteSize(), take.numBytes);
+      take.answer.completeExceptionally(e);
       offer.taken.completeExceptionally(e);
       return;
     }
     try {
       RecvBufResponse response = encode(offer.bytes);
       offer.taken.complete(null);
-      wish.answer.complete(response);
+      take.answer.complete(response);
     } catch (Throwable t) {
       offer.taken.completeExceptionally(t);
-      wish.answer.completeExceptionally(t);
+      take.answer.completeExceptionally(t);
     }
   }
 
@@ -124,7 +124,7 @@ public final class Buffers {
 
   /** Whether nothing waits here. */
   public synchronized boolean isEmpty() {
-    return offers.isEmpty() && wishes.isEmpty();
+    return offers.isEmpty() && takes.isEmpty();
   }
 
   /** Ends the step: everything that waits here now or later fails with {@code cause}. */
@@ -136,9 +136,9 @@ public final class Buffers {
       }
       aborted = cause;
       offers.values().forEach(o -> waiting.add(o.taken));
-      wishes.values().forEach(w -> waiting.add(w.answer));
+      takes.values().forEach(w -> waiting.add(w.answer));
       offers.clear();
-      wishes.clear();
+      takes.clear();
     }
     waiting.forEach(f -> f.completeExceptionally(cause));
   }

@@ -35,7 +35,7 @@ public final class RingCoordinator implements AutoCloseable {
   private record Arrival(Handshake.Hello hello, SocketChannel channel) {}
 
   /** A rank's connection. */
-  private record Seat(FrameChannel frames, SelectionKey key) {
+  private record Slot(FrameChannel frames, SelectionKey key) {
     boolean isBehind() {
       return key.isValid() && (key.interestOps() & SelectionKey.OP_WRITE) != 0;
     }
@@ -50,7 +50,7 @@ public final class RingCoordinator implements AutoCloseable {
   private final Queue<Arrival> arrivals = new ConcurrentLinkedQueue<>();
 
   /** The ranks' connections; null for ranks that are not, or no longer, there. */
-  private final Seat[] seats;
+  private final Slot[] slots;
 
   private volatile boolean closing;
   private volatile boolean over;
@@ -68,7 +68,7 @@ public final class RingCoordinator implements AutoCloseable {
       throws IOException {
     this.timers = platform.timers();
     this.terms = terms;
-    this.seats = new Seat[size];
+    this.slots = new Slot[size];
     this.selector = platform.sockets().openSelector();
     InetSocketAddress at = (InetSocketAddress) listener.getLocalAddress();
     String meetsAt = at.getHostString() + ":" + at.getPort();
@@ -138,17 +138,17 @@ public final class RingCoordinator implements AutoCloseable {
     try {
       while (!closing) {
         selector.select(this::serve, TICK_MILLIS);
-        seatArrivals();
+        admitArrivals();
         long now = timers.now();
         job.tick(now, now - lastNanos > TimeUnit.SECONDS.toNanos(1));
         lastNanos = now;
-        over = job.isOver(r -> seats[r] != null && seats[r].isBehind());
+        over = job.isOver(r -> slots[r] != null && slots[r].isBehind());
       }
     } catch (IOException | RuntimeException e) {
       LOG.error("The coordinator stops: {}", e, e);
     } finally {
       door.close();
-      for (Seat s : seats) {
+      for (Slot s : slots) {
         if (s != null) {
           s.frames.close();
         }
@@ -164,13 +164,13 @@ public final class RingCoordinator implements AutoCloseable {
     }
   }
 
-  private void seatArrivals() {
+  private void admitArrivals() {
     for (Arrival a = arrivals.poll(); a != null; a = arrivals.poll()) {
       FrameChannel frames = new FrameChannel(a.channel);
       try {
         String refusal = job.refusal(a.hello);
         if (refusal == null) {
-          seat(a, frames);
+          admit(a, frames);
         } else {
           MillraceException why = new MillraceException(Code.FAILED_PRECONDITION, refusal);
           frames.send(Message.REFUSED, JobState.pack(why).toBytes());
@@ -182,11 +182,11 @@ public final class RingCoordinator implements AutoCloseable {
     }
   }
 
-  private void seat(Arrival a, FrameChannel frames) throws IOException {
+  private void admit(Arrival a, FrameChannel frames) throws IOException {
     int rank = a.hello.rank();
     a.channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
     String address = a.channel.getRemoteAddress().toString().replaceFirst("^/", "");
-    seats[rank] = new Seat(frames, a.channel.register(selector, SelectionKey.OP_READ, rank));
+    slots[rank] = new Slot(frames, a.channel.register(selector, SelectionKey.OP_READ, rank));
     job.join(rank, address, timers.now());
     if (job.isComplete()) {
       door.close();
@@ -195,7 +195,7 @@ public final class RingCoordinator implements AutoCloseable {
 
   private void serve(SelectionKey key) {
     int rank = (Integer) key.attachment();
-    Seat s = seats[rank];
+    Slot s = slots[rank];
     try {
       s.frames.receive((type, p) -> job.receive(rank, type, Packet.of(p), timers.now()));
       if (s.isBehind() && s.frames.flush()) {
@@ -212,7 +212,7 @@ public final class RingCoordinator implements AutoCloseable {
   }
 
   private void send(int rank, byte type, Packet contents) {
-    Seat s = seats[rank];
+    Slot s = slots[rank];
     if (s == null) {
       return;
     }
@@ -227,9 +227,9 @@ public final class RingCoordinator implements AutoCloseable {
   }
 
   private void lose(int rank, String how) {
-    Seat s = seats[rank];
+    Slot s = slots[rank];
     if (s != null) {
-      seats[rank] = null;
+      slots[rank] = null;
       s.key.cancel();
       s.frames.close();
       job.lose(rank, how);
