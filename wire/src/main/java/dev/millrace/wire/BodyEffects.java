@@ -40,12 +40,17 @@ final class BodyEffects {
           && Objects.equals(frame, other.frame);
     }
 
+    /** The region around this one, which is not {@link #TOP}. */
+    ControlRegion parent() {
+      return Objects.requireNonNull(outer);
+    }
+
     static ControlRegion shared(ControlRegion a, ControlRegion b) {
       while (!a.isSame(b)) {
         if (a.depth >= b.depth) {
-          a = a.outer;
+          a = a.parent();
         } else {
-          b = b.outer;
+          b = b.parent();
         }
       }
       return a;
@@ -113,7 +118,7 @@ final class BodyEffects {
       String ran = prefix + e;
       while (region != TOP && ran != null) {
         ran = region.frame == null ? joined(ran, region) : endOf(ran, region);
-        region = region.frame == null ? region.outer : region.loop().outer;
+        region = region.frame == null ? region.parent() : region.loop().parent();
       }
       if (ran != null && !after.contains(ran)) {
         after.add(ran);
@@ -125,7 +130,7 @@ final class BodyEffects {
   /** A node that runs after {@code ran}, or when the other branch is taken. */
   private String joined(String ran, ControlRegion branch) {
     String name = ran + "/_joined";
-    String predicate = body.flat(branch.predicate, prefix, arguments);
+    String predicate = body.flat(Objects.requireNonNull(branch.predicate), prefix, arguments);
     add(name + "_way", "Switch", b -> b.addInput(predicate).addInput(predicate));
     add(name + "_here", "Identity", b -> b.addInput(way(name, branch.side)).addInput("^" + ran));
     add(
