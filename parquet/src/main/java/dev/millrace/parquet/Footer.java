@@ -106,6 +106,9 @@ record Footer(Path file, List<Leaf> leaves, List<RowGroup> rowGroups) {
     int lists = repeated + (repetition == FieldRepetitionType.REPEATED ? 1 : 0);
     String name = path.isEmpty() ? e.getName() : path + "." + e.getName();
     if (e.getNum_children() == 0) {
+      if (e.getType() == null) {
+        throw new IllegalArgumentException("column '" + name + "' has no type");
+      }
       leaves.add(
           new Leaf(
               name, leaves.size(), e.getType(), e.getType_length(), isDecimal(e), levels, lists));

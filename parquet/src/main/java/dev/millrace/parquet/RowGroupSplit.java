@@ -9,6 +9,7 @@ import dev.millrace.train.data.column.Cells;
 import dev.millrace.train.data.column.Column;
 import dev.millrace.train.data.file.InputFiles;
 import java.io.IOException;
+import java.nio.BufferUnderflowException;
 import java.nio.channels.FileChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,9 +51,7 @@ record RowGroupSplit(Footer footer, RowGroup group, List<Column> columns) implem
         open();
       }
       cells.open(to, max);
-      for (FieldReader field : fields) {
-        field.read(cells, to.size(), n);
-      }
+      decode(cells, to.size(), n);
       to.added(n);
       given += n;
       return n;
@@ -69,6 +68,20 @@ record RowGroupSplit(Footer footer, RowGroup group, List<Column> columns) implem
         for (int f = 0; f < column.fields().size(); f++) {
           Leaf leaf = leaf(column.fields().get(f));
           fields.add(new FieldReader(footer.file(), leaf, pages(leaf), column, c, f));
+        }
+      }
+    }
+
+    /**
+     * Reads the next {@code n} values of every field. Lengths and counts in a page are not trusted:
+     * where they lead out of it, the access is refused.
+     */
+    private void decode(Cells to, int from, int n) {
+      for (FieldReader field : fields) {
+        try {
+          field.read(to, from, n);
+        } catch (IndexOutOfBoundsException | BufferUnderflowException | ArithmeticException e) {
+          throw Footer.damaged(footer.file(), "a page leads out of its bytes: " + e, e);
         }
       }
     }
@@ -114,9 +127,7 @@ record RowGroupSplit(Footer footer, RowGroup group, List<Column> columns) implem
         open();
         for (long passed = 0; passed < position[0]; ) {
           int n = (int) Math.min(position[0] - passed, Elements.SKIPPED_AT_ONCE);
-          for (FieldReader field : fields) {
-            field.read(null, 0, n);
-          }
+          decode(null, 0, n);
           passed += n;
         }
         given = position[0];
