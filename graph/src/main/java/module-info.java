@@ -8,6 +8,7 @@ module dev.millrace.graph {
   exports dev.millrace.graph.name;
   exports dev.millrace.graph.resource;
   exports dev.millrace.graph.shape;
+  exports dev.millrace.graph.store;
 
   uses dev.millrace.graph.library.OpLibrary;
 }

@@ -47,7 +47,7 @@ public final class TinySession implements AutoCloseable {
   /** Ends what the graphs left: variables, queues. */
   @Override
   public void close() {
-    resources.clearAll();
+    resources.closeAll();
   }
 
   public Output constant(Tensor t) {

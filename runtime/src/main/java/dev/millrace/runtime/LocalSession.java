@@ -130,7 +130,7 @@ public final class LocalSession extends PlannedSession<LocalSession.LocalPlan> {
   /** The variables and queues of a closed session go when the last of its steps has ended. */
   private void releaseStateIfOver() {
     if (isClosed() && running.isEmpty()) {
-      devices.forEach(d -> d.resources().clearAll());
+      devices.forEach(d -> d.resources().closeAll());
     }
   }
 }

@@ -591,7 +591,7 @@ public final class Worker implements WorkerPeer, StepParts {
     steps.clear();
     collectives.close(over);
     List.copyOf(sessions.keySet()).forEach(this::closeSession);
-    devices.forEach(d -> d.resources().clearAll());
+    devices.forEach(d -> d.resources().closeAll());
   }
 
   // ---- the same, as a peer in this process ----

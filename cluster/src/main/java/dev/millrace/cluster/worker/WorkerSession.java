@@ -105,7 +105,7 @@ final class WorkerSession {
     graphs.values().forEach(RegisteredGraph::close);
     graphs.clear();
     if (isolated) {
-      devices.forEach(d -> d.resources().clearAll());
+      devices.forEach(d -> d.resources().closeAll());
     } else {
       devices.forEach(d -> d.resources().clear(d.resources().ownContainer()));
     }

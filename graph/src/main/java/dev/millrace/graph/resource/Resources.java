@@ -66,6 +66,14 @@ public final class Resources {
     lock = new Object();
     containers = new HashMap<>();
     ownContainer = DEFAULT_CONTAINER;
+    store
+        .kept()
+        .forEach(
+            (id, v) -> {
+              if (id.device().equals(device)) {
+                containers.computeIfAbsent(id.container(), c -> new HashMap<>()).put(id.name(), v);
+              }
+            });
   }
 
   private Resources(Resources shared, String ownContainer) {
@@ -180,13 +188,14 @@ public final class Resources {
     }
   }
 
-  /** Removes and closes everything. */
-  public void clearAll() {
-    List<String> names;
+  /** Closes everything, as the task or the session ends. What the store keeps, it still keeps. */
+  public void closeAll() {
+    List<Map<String, Resource>> all;
     synchronized (lock) {
-      names = new ArrayList<>(containers.keySet());
+      all = new ArrayList<>(containers.values());
+      containers.clear();
     }
-    names.forEach(this::clear);
+    all.forEach(c -> c.values().forEach(Resource::close));
   }
 
   /** All resources of a type, for status and counters. */

@@ -181,19 +181,19 @@ public final class Variable implements Resources.Resource {
    */
   public void assign(long stepId, Tensor newValue) {
     checkType(newValue);
-    changing(stepId, null, Variable::put, newValue);
+    replacing(stepId, Variable::put, newValue);
   }
 
   /** Like {@link #assign}, but fails if the shape differs from that of the current value. */
   public void assignSameShape(long stepId, Tensor newValue) {
     checkType(newValue);
-    changing(stepId, null, Variable::putSameShape, newValue);
+    replacing(stepId, Variable::putSameShape, newValue);
   }
 
   /** Gives the variable a value in memory of its own, leaving earlier readers theirs. */
   public void assignCopied(long stepId, Tensor newValue) {
     checkType(newValue);
-    changing(stepId, null, Variable::putCopied, newValue);
+    replacing(stepId, Variable::putCopied, newValue);
   }
 
   /** Changes the value in place. */
@@ -290,9 +290,24 @@ public final class Variable implements Resources.Resource {
     }
   }
 
+  private void replacing(long stepId, BiConsumer<Variable, Tensor> how, Tensor newValue) {
+    lock.writeLock().lock();
+    try {
+      if (journal != null) {
+        journal.replacing(stepId);
+      }
+      changing(stepId, null, how, newValue);
+    } finally {
+      lock.writeLock().unlock();
+    }
+  }
+
   private <T> void changing(long stepId, Tensor rows, BiConsumer<Variable, T> how, T what) {
     lock.writeLock().lock();
     try {
+      if (journal != null && !journal.admits(stepId)) {
+        return;
+      }
       how.accept(this, what);
       changed(stepId, rows);
     } finally {

@@ -11,6 +11,17 @@ import dev.millrace.tensor.Tensor;
  * not call back into the variable or wait for a step.
  */
 public interface VariableJournal {
+  /**
+   * Whether step {@code stepId} is to make its next change. It is not if an earlier attempt at the
+   * same step has made it, or if a later step of the same session was committed.
+   */
+  default boolean admits(long stepId) {
+    return true;
+  }
+
+  /** The next change that is reported replaces the whole value, whatever it was. */
+  default void replacing(long stepId) {}
+
   /** Step {@code stepId} has changed the variable, which now has {@code value}; not to be kept. */
   void assigned(long stepId, Tensor value);
 
@@ -29,6 +40,6 @@ public interface VariableJournal {
     return Refs.copy(value);
   }
 
-  /** The variable has no value any more: it was removed. */
+  /** The variable has no value any more: it was removed, or its task ends. */
   default void removed() {}
 }

@@ -1,6 +1,7 @@
 package dev.millrace.graph.resource;
 
 import dev.millrace.tensor.DType;
+import java.util.Map;
 
 /**
  * Keeps the state of a task: makes its variables, learns of every change, and commits each step
@@ -40,6 +41,11 @@ public interface VariableStore {
    * once when a step first names it, and again after it was removed. Must not wait for a step.
    */
   Variable create(StateId id, DType dtype);
+
+  /** The variables that an earlier process has left, by name. They are there from the start. */
+  default Map<StateId, Variable> kept() {
+    return Map.of();
+  }
 
   /**
    * Called when a step first names a queue, an accumulator or a table; {@code fresh} is empty.

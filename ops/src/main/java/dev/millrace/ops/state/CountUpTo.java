@@ -5,6 +5,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Op;
+import dev.millrace.graph.resource.Variable;
 import dev.millrace.graph.shape.Shapes;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
@@ -34,24 +35,28 @@ public final class CountUpTo {
   private static Kernel kernel(Node node, VariableKind kind) {
     long limit = node.longAttr("limit");
     DType type = node.typeAttr("T");
-    return c ->
-        kind.update(
-            c,
-            kind.at(c, 0, type),
-            t -> {
-              if (!t.shape().isScalar()) {
-                throw MillraceException.invalid(
-                    "%s '%s' counts a scalar; the variable has shape %s.",
-                    node.op().name(), node.name(), t.shape());
-              }
-              long now = t.longAt(0);
-              if (now >= limit) {
-                throw new MillraceException(
-                    Code.OUT_OF_RANGE, "Reached limit of " + limit + " (" + node.name() + ")");
-              }
-              Tensor before = c.allocate(0, Shape.scalar());
-              before.setLong(0, now);
-              t.setLong(0, now + 1);
-            });
+    return c -> {
+      Variable v = kind.at(c, 0, type);
+      Tensor before = c.allocate(0, Shape.scalar());
+      // What a repeated step counted before it was repeated is not counted again, and not known.
+      v.examine(t -> before.setLong(0, t.elements() == 1 ? t.longAt(0) : 0));
+      kind.update(
+          c,
+          v,
+          t -> {
+            if (!t.shape().isScalar()) {
+              throw MillraceException.invalid(
+                  "%s '%s' counts a scalar; the variable has shape %s.",
+                  node.op().name(), node.name(), t.shape());
+            }
+            long now = t.longAt(0);
+            if (now >= limit) {
+              throw new MillraceException(
+                  Code.OUT_OF_RANGE, "Reached limit of " + limit + " (" + node.name() + ")");
+            }
+            before.setLong(0, now);
+            t.setLong(0, now + 1);
+          });
+    };
   }
 }

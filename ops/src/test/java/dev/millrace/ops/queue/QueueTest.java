@@ -254,7 +254,7 @@ class QueueTest {
   void aRemovedQueueFailsItsWaiters() {
     Output q = fifo(10);
     TinySession.Pending waiting = session.start(take(q)).awaitStarted();
-    session.resources().clearAll();
+    session.resources().closeAll();
     fails(Code.CANCELLED, "was removed", waiting::get);
   }
 

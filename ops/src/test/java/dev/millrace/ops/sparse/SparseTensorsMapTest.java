@@ -97,7 +97,7 @@ class SparseTensorsMapTest {
     Node flat = add(SparseTensorsMap.ADD, Tensor.of(Shape.of(1, 1), 0L), Tensor.vector(1f), 2);
     session.run(flat);
     session.run(flat);
-    session.resources().clearAll();
+    session.resources().closeAll();
     refused("Unable to find SparseTensor: 1", take(DType.FLOAT, 1));
     assertEquals(0, session.fetch(flat.output()).longValue());
   }

@@ -32,7 +32,7 @@ class LeaseCheckTest {
 
   @AfterEach
   void clear() {
-    resources.clearAll();
+    resources.closeAll();
   }
 
   private MillraceException run(BiConsumer<Scope, Output> addNodes) {
