@@ -150,7 +150,12 @@ public final class ClusterSession extends PlannedSession<ClusterSession.Prepared
     List<Tensor> results =
         plan.call.run(
             List.of(feeds),
-            new StepParameters(limit, options.timeout() == null, options.collectiveKey(), report));
+            new StepParameters(
+                limit,
+                options.timeout() == null,
+                options.collectiveKey(),
+                options.stepId(),
+                report));
     if (report.isTraced()) {
       report.times().forEach(d -> StepStatsReader.read(d, options.trace()));
     }

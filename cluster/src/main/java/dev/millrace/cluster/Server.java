@@ -95,6 +95,16 @@ public final class Server implements AutoCloseable {
     return new Server(cluster, task, registry, ConfigProto.getDefaultInstance(), "", store);
   }
 
+  /** Starts a server with TensorFlow's {@code default_session_config} and a store. */
+  public static Server start(
+      ClusterSpec cluster,
+      TaskId task,
+      OpRegistry registry,
+      ConfigProto sessions,
+      VariableStore store) {
+    return new Server(cluster, task, registry, sessions, "", store);
+  }
+
   /**
    * Starts a task with the given leader of TensorFlow's collective ops. Its name corresponds to
    * {@code collective_group_leader} of TensorFlow's servers. By default it is {@link

@@ -186,7 +186,7 @@ class ClosedFeedTest {
             master.run(
                 master.plan(List.of("x:0"), List.of("y:0"), List.of()),
                 List.of(t),
-                new StepParameters(null, false, 0, new StepReport(false)),
+                new StepParameters(null, false, 0, 0, new StepReport(false)),
                 new Cancellation()));
     ways.put(
         "partial run",

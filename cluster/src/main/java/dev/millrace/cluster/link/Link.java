@@ -554,6 +554,7 @@ public final class Link implements PushChannel, StepPeer {
                 millis == 0 ? null : Duration.ofMillis(millis),
                 (flags & DEFAULT) != 0,
                 collectiveKey,
+                0,
                 report));
     Cancellation cancellation = new Cancellation(this::checkLease);
     serving.put(id, cancellation);

@@ -211,7 +211,8 @@ public final class MasterSession {
             ? plan.collectiveKey()
             : how.collectiveKey();
     if (collectiveKey == GraphKey.NONE) {
-      return run(newStepId(), plan, byKey, how, cancellation);
+      long id = how.stepId() == 0 ? newStepId() : how.stepId();
+      return run(id, plan, byKey, how, cancellation);
     }
     boolean well = false;
     long stepId = collectiveSteps.begin(collectiveKey);
@@ -257,6 +258,7 @@ public final class MasterSession {
             asked.getTimeoutInMs() > 0 ? Duration.ofMillis(asked.getTimeoutInMs()) : null,
             asked.getExperimental().getDefaultTimeout(),
             asked.getExperimental().getCollectiveGraphKey(),
+            0,
             report);
     List<Tensor> results = run(plan, feeds, how, cancellation);
     if (traced) {

@@ -10,10 +10,11 @@ import java.time.Duration;
  *     replaces
  * @param collectiveKey names the steps that share collective ops; 0 to have it follow from the
  *     graph
+ * @param stepId the id of the step; 0 to have one drawn
  * @param report told what ran when, if it asks for that
  */
 public record StepParameters(
-    Duration timeout, boolean defaultTimeout, long collectiveKey, StepReport report) {
+    Duration timeout, boolean defaultTimeout, long collectiveKey, long stepId, StepReport report) {
   /** How long the step may take under a server with its own limit; null for any time. */
   public Duration limitUnder(Duration serverLimit) {
     boolean serverDecides =

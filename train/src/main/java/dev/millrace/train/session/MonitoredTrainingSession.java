@@ -7,6 +7,7 @@ import dev.millrace.base.Timers;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
+import dev.millrace.graph.resource.StepIdentity;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
 import dev.millrace.runtime.trace.StepTrace;
@@ -87,6 +88,12 @@ public final class MonitoredTrainingSession implements AutoCloseable {
 
   /** The thread that runs the steps. */
   private volatile Thread trainer = Thread.currentThread();
+
+  /** The step under way, or the last one. Touched by {@link #trainer} only, as the attempts. */
+  private StepIdentity step;
+
+  /** How often the step was tried before. */
+  private int attempts;
 
   /** Whether {@link #trainer} knows that training is to end: no step may follow. */
   private volatile boolean endKnown;
@@ -200,6 +207,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     this.lock = lock;
     this.watch = new StepWatch(hooks, settings.stepTimeout(), settings.platform().timers());
     this.model = model;
+    this.step = StepIdentity.first(settings.platform().random());
     this.termination =
         settings.savesOnTermination() ? SaveOnTermination.of(this::requestStopOfAll) : null;
   }
@@ -355,6 +363,8 @@ public final class MonitoredTrainingSession implements AutoCloseable {
           failure != null ? " by a failure: " + failure.getMessage() : "");
     }
     endKnown = stopRequested;
+    step = step.next();
+    attempts = 0;
     return recovering(() -> attempt(feeds, fetches, targets));
   }
 
@@ -466,7 +476,12 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     allFetches.addAll(extra);
     StepTrace trace = traced ? new StepTrace(settings.platform().timers()) : null;
     List<Tensor> results =
-        session.run(allFeeds, allFetches, List.copyOf(allTargets), options.withTrace(trace));
+        session.run(
+            allFeeds,
+            allFetches,
+            List.copyOf(allTargets),
+            // Not in the options that hooks see, who run more than this.
+            options.withTrace(trace).withStepId(step.stepId(attempts++)));
     List<Tensor> hooksOwn = results.subList(fetches.size(), results.size());
     try {
       Map<Output, Tensor> byOutput = new HashMap<>();

@@ -10,6 +10,7 @@ import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Scope;
 import dev.millrace.graph.resource.VariableStore;
+import dev.millrace.graph.store.ProcessStore;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.simulation.SimulatedProcess;
 import dev.millrace.simulation.Simulation;
@@ -25,6 +26,10 @@ import dev.millrace.train.session.TrainingSettings;
 import dev.millrace.train.variable.GraphVariable;
 import dev.millrace.train.variable.Initializers;
 import dev.millrace.train.variable.VariableScope;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -84,6 +89,11 @@ final class SimulatedJob {
     int restarts;
     Throwable failure;
 
+    /** Where its variables outlive it, and what keeps them there; null in memory only. */
+    Path state;
+
+    ProcessStore store;
+
     Member(TaskId id, boolean isServer, int index) {
       this.id = id;
       this.isServer = isServer;
@@ -100,7 +110,7 @@ final class SimulatedJob {
     }
 
     private void live(Context context) {
-      try (Task own = Task.start(spec, id, StandardOps.registry(), VariableStore.MEMORY)) {
+      try (Task own = Task.start(spec, id, StandardOps.registry(), openStore())) {
         if (isServer) {
           serve(this, own, context);
         } else {
@@ -138,6 +148,21 @@ final class SimulatedJob {
           && (e.code() == Code.UNAVAILABLE || e.code() == Code.ABORTED);
     }
 
+    private VariableStore openStore() {
+      if (state == null) {
+        return VariableStore.MEMORY;
+      }
+      store = ProcessStore.open(state);
+      return store;
+    }
+
+    /** What is in its files now is what a killed process leaves. */
+    void leaveFiles() {
+      if (store != null) {
+        store.close();
+      }
+    }
+
     /** Others may still close their sessions here; those of killed tasks go with their leases. */
     private void awaitNothingHeld(Task own, Context context) throws InterruptedException {
       long start = context.timers().now();
@@ -172,6 +197,10 @@ final class SimulatedJob {
 
   private final boolean[] acknowledged = new boolean[CountingModel.SLOTS];
   private final float[][] ledgers;
+
+  /** Whether the variables outlive the processes of parameter servers. */
+  private final boolean durable;
+
   private long globalStep;
   private int nextUpdate;
 
@@ -190,6 +219,7 @@ final class SimulatedJob {
     simulation = new Simulation(seed);
     random = simulation.random();
     shape = JobShape.random(random);
+    durable = seed % 2 == 1;
     ledgers = new float[shape.servers()][];
     begun = new int[shape.workers()];
     done = new int[shape.workers()];
@@ -204,6 +234,17 @@ final class SimulatedJob {
       jobs.computeIfAbsent(m.id.job(), j -> new ArrayList<>()).add(m.address + ":" + PORT);
     }
     spec = ClusterSpec.of(jobs);
+    if (durable) {
+      members.stream().filter(m -> m.isServer).forEach(m -> m.state = newFolder());
+    }
+  }
+
+  private static Path newFolder() {
+    try {
+      return Files.createTempDirectory("simulated-state");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Runs the job to its end, checks it, and returns the hash of its history. */
@@ -226,6 +267,8 @@ final class SimulatedJob {
       simulation.runUntil(this::isOver, LIMIT);
     } catch (AssertionError e) {
       throw new AssertionError(describe(e.getMessage()), e);
+    } finally {
+      members.stream().filter(m -> m.store != null).forEach(m -> m.store.delete());
     }
     check();
     return simulation.historyHash();
@@ -368,6 +411,7 @@ final class SimulatedJob {
           chiefKills++;
         }
         m.process.kill();
+        m.leaveFiles();
         simulation.after(Duration.ofMillis(down), m::restart);
       }
       case 2 -> {
@@ -428,11 +472,14 @@ final class SimulatedJob {
     boolean sync = shape.mode() == CountingModel.Mode.SYNC;
     double share = sync ? shape.workers() - shape.backups() : 1;
     // Without a folder, a new chief starts from the beginning, as it does if variables are lost.
-    boolean kept = serverKills == 0 && chiefKills == 0;
+    boolean kept = (durable || serverKills == 0) && chiefKills == 0;
     double sum = 0;
     for (int id = 0; id < ledger.length; id++) {
       double count = ledger[id] * share;
       sum += ledger[id];
+      require(
+          sync || !durable || count < 1 + SMALL,
+          "ps " + ps + ": update " + id + " counts " + count + " times");
       require(count < tried[id] + SMALL, "ps " + ps + ": update " + id + " counts " + count);
       require(
           sync || !kept || !acknowledged[id] || count > 1 - SMALL,
@@ -454,6 +501,6 @@ final class SimulatedJob {
   }
 
   private String describe(String what) {
-    return what + " (" + shape + "; " + faults + ")";
+    return what + " (" + shape + (durable ? ", durable" : "") + "; " + faults + ")";
   }
 }
