@@ -25,6 +25,8 @@ final class JobFlags {
   static final String STEP_TIMEOUT = "step-timeout";
   static final String BACKUP_WORKERS = "backup-workers";
   static final String STALENESS_BOUND = "staleness-bound";
+  static final String DURABILITY = "durability";
+  static final String STATE_DIR = "state-dir";
   static final String SEED = "seed";
   static final String VERBOSE = "verbose";
   static final String HELP = "help";
@@ -53,6 +55,12 @@ final class JobFlags {
         of(STEP_TIMEOUT, Integer.class, 600, "Seconds a step may take; 0 for no limit."),
         of(BACKUP_WORKERS, Integer.class, 0, "In sync mode, workers a step need not wait for."),
         of(STALENESS_BOUND, Integer.class, 4, "In bounded mode, steps a worker may be ahead."),
+        of(
+            DURABILITY,
+            String.class,
+            null,
+            "What keeps a parameter server's state: memory, process."),
+        of(STATE_DIR, Path.class, null, "Where 'process' keeps it; LOG_DIR/state if not given."),
         of(SEED, Long.class, 1L, "Where random numbers start."),
         of(VERBOSE, Boolean.class, false, "Show the stack trace of a failure."),
         of(HELP, Boolean.class, false, "Show this list."));

@@ -174,7 +174,7 @@ public final class JobProcess {
       // A worker that a person stops by Ctrl-C leaves the others training.
       stop.heedInterrupts();
     }
-    ParameterServer server = new ParameterServer(flags.path(JobFlags.LOG_DIR), stop);
+    ParameterServer server = ParameterServer.of(flags, place.isWhole(), stop);
     if (place.isServer()) {
       plan();
       if (announced) {

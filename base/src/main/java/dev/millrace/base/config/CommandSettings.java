@@ -52,6 +52,22 @@ public final class CommandSettings {
           "How the tasks of the job train together, unless the program's own flag says it. Set by"
               + " 'millrace run'.");
 
+  public static final Setting<String> DURABILITY =
+      Setting.optional(
+          COMMAND,
+          "MILLRACE_DURABILITY",
+          SettingKind.oneOf("memory", "process"),
+          "What the parameter servers of the job lose when they are killed, unless the program's"
+              + " own flag says it: everything, or nothing. Set by 'millrace run'.");
+
+  public static final Setting<Path> STATE_DIR =
+      Setting.optional(
+          COMMAND,
+          "MILLRACE_STATE_DIR",
+          SettingKind.PATH,
+          "Where parameter servers of durability 'process' keep their state, unless the program's"
+              + " own flag says it. Set by 'millrace run'.");
+
   public static final Setting<Boolean> LIVE =
       Setting.of(
           COMMAND,
@@ -69,7 +85,17 @@ public final class CommandSettings {
           "The folder a task is started in. Read by the launcher's script.");
 
   static final List<Setting<?>> ALL =
-      List.of(COMMAND_NAME, HOME, JAVA_OPTS, CLASS_PATH, JARS, MODE, LIVE, LAUNCH_FOLDER);
+      List.of(
+          COMMAND_NAME,
+          HOME,
+          JAVA_OPTS,
+          CLASS_PATH,
+          JARS,
+          MODE,
+          DURABILITY,
+          STATE_DIR,
+          LIVE,
+          LAUNCH_FOLDER);
 
   private CommandSettings() {}
 }

@@ -1,8 +1,11 @@
 package dev.millrace.cli.cluster;
 
 import dev.millrace.cluster.Server;
+import dev.millrace.graph.resource.VariableStore;
+import dev.millrace.graph.store.ProcessStore;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ConfigProto;
+import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -31,16 +34,32 @@ public final class ServerCommand implements Callable<Integer> {
               + " DEADLINE_EXCEEDED. Default: no limit.")
   double operationTimeoutSeconds;
 
+  @Option(
+      names = {"--state-dir", "--state_dir"},
+      paramLabel = "FOLDER",
+      description =
+          "Keep variables in this folder, one per task, so that they outlive the process: a server"
+              + " that is killed and started again has every update it acknowledged. Default: in"
+              + " memory only.")
+  Path state;
+
   @Override
   public Integer call() throws InterruptedException {
     ConfigProto sessions =
         ConfigProto.newBuilder()
             .setOperationTimeoutInMs(Math.round(operationTimeoutSeconds * 1000))
             .build();
-    Server server =
-        Server.start(cluster.cluster(), cluster.task(), StandardOps.registry(), sessions);
-    Runtime.getRuntime().addShutdownHook(new Thread(server::close, "millrace-stop"));
-    server.join();
+    try (ProcessStore store = state == null ? null : ProcessStore.open(state)) {
+      Server server =
+          Server.start(
+              cluster.cluster(),
+              cluster.task(),
+              StandardOps.registry(),
+              sessions,
+              store == null ? VariableStore.MEMORY : store);
+      Runtime.getRuntime().addShutdownHook(new Thread(server::close, "millrace-stop"));
+      server.join();
+    }
     return 0;
   }
 }

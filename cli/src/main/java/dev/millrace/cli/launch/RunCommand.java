@@ -7,6 +7,7 @@ import dev.millrace.job.Mode;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -61,6 +62,16 @@ public final class RunCommand implements Callable<Integer> {
   int maxRestarts = RestartPolicy.DEFAULT_LIMIT;
 
   @Option(
+      names = "--durability",
+      paramLabel = "WHAT",
+      description =
+          "What the state of parameter servers outlives: 'process' keeps it in files beside the"
+              + " logs, so that one that is killed goes on where it was; 'memory' does not. For"
+              + " programs of Millrace. Default: process if all tasks are on this machine, else"
+              + " memory")
+  Durability durability;
+
+  @Option(
       names = "--port",
       paramLabel = "N",
       description =
@@ -76,6 +87,17 @@ public final class RunCommand implements Callable<Integer> {
 
   @Option(names = "--show-all", description = "Show every line of every task.")
   boolean showAll;
+
+  /** What the state of a parameter server outlives. */
+  enum Durability {
+    MEMORY,
+    PROCESS;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
 
   @Mixin HostFlags hosts;
 
@@ -96,7 +118,7 @@ public final class RunCommand implements Callable<Integer> {
         new JobDisplay(line.getOut(), line.getErr(), showAll, Terminal.hasColours(), folder);
     try (SupervisedJob job =
         new SupervisedJob(
-            plan(slots, servers, training, program), policy, hosts.sshCommand(), display)) {
+            plan(slots, servers, training, program, folder), policy, hosts.sshCommand(), display)) {
       line.getOut().printf("Running %s. The logs are in %s.%n", shape(servers, training), folder);
       line.getOut().flush();
       job.run().check(folder);
@@ -105,6 +127,10 @@ public final class RunCommand implements Callable<Integer> {
   }
 
   private void check() {
+    if (!mode.hasServers() && durability != null) {
+      throw MillraceException.invalid(
+          "--mode %s has no parameter servers: leave out --durability.", mode);
+    }
     if (!mode.hasServers() && (ps != null || evaluator)) {
       throw MillraceException.invalid(
           "--mode %s has no %s: leave out %s.",
@@ -142,9 +168,20 @@ public final class RunCommand implements Callable<Integer> {
   }
 
   private JobPlan plan(
-      List<HostSlots.Slot> slots, int servers, int training, List<String> program) {
+      List<HostSlots.Slot> slots, int servers, int training, List<String> program, Path folder) {
     Map<String, String> exported = new LinkedHashMap<>(hosts.exported());
     exported.put(CommandSettings.MODE.variable(), mode.toString());
+    if (servers > 0) {
+      boolean here = slots.stream().allMatch(s -> HostAddresses.isHere(s.host()));
+      Durability kept =
+          durability != null ? durability : here ? Durability.PROCESS : Durability.MEMORY;
+      exported.put(CommandSettings.DURABILITY.variable(), kept.toString());
+      if (here) {
+        exported.put(
+            CommandSettings.STATE_DIR.variable(),
+            folder.resolve("state").toAbsolutePath().toString());
+      }
+    }
     if (Terminal.isThere() && !showAll) {
       exported.putIfAbsent(CommandSettings.LIVE.variable(), "true");
     }
