@@ -1,6 +1,7 @@
 package dev.millrace.cli;
 
 import dev.millrace.base.config.Config;
+import dev.millrace.cli.chaos.ChaosCommand;
 import dev.millrace.cli.cluster.ServerCommand;
 import dev.millrace.cli.cluster.StatusCommand;
 import dev.millrace.cli.doctor.DoctorCommand;
@@ -47,6 +48,7 @@ import picocli.CommandLine.ScopeType;
       ServerCommand.class,
       RunCommand.class,
       LaunchCommand.class,
+      ChaosCommand.class,
       KubernetesCommand.class,
       StatusCommand.class,
       DoctorCommand.class,
