@@ -9,8 +9,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Rings on a simulated network, with faults that the seed chooses. */
 @Isolated
 class SimulatedRingTest {
-  private static final int JOBS = 500;
-  private static final int REPEATED = 50;
+  private static final int JOBS = 700;
+  private static final int REPEATED = 70;
 
   @Test
   void everyOperationEndsRightOrWithANamedCause() {

@@ -11,8 +11,8 @@ import org.junit.jupiter.api.parallel.Isolated;
  */
 @Isolated
 class SimulatedJobsTest {
-  private static final int JOBS = 500;
-  private static final int REPEATED = 50;
+  private static final int JOBS = 300;
+  private static final int REPEATED = 30;
 
   /**
    * With those of SimulatedRingTest, a thousand jobs. Seeds that have found something: 4, a step
