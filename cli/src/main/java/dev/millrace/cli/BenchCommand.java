@@ -39,7 +39,8 @@ final class BenchCommand implements Callable<Integer> {
       arity = "0..*",
       paramLabel = "WHAT",
       description =
-          "local, cluster, training, allreduce, input, jobs or all, or part of a question's name.")
+          "local, cluster, training, allreduce, input, serving, jobs or all, or part of a"
+              + " question's name.")
   List<String> what = List.of("all");
 
   @Option(names = "--list", description = "Only name the questions, under their suites.")

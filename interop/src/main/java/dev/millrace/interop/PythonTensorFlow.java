@@ -92,7 +92,7 @@ public final class PythonTensorFlow {
 
   /** The command that runs a script that is a resource of this package. */
   public List<String> command(String script, List<String> arguments) {
-    List<String> command = new ArrayList<>(List.of(python, script(script).toString()));
+    List<String> command = new ArrayList<>(List.of(python, resource(script).toString()));
     command.addAll(arguments);
     return command;
   }
@@ -115,13 +115,13 @@ public final class PythonTensorFlow {
 
   /** Starts a script that is a resource of this package beside this process. */
   public Process startScript(String script, List<String> arguments, Path log) {
-    List<String> all = new ArrayList<>(List.of(script(script).toString()));
+    List<String> all = new ArrayList<>(List.of(resource(script).toString()));
     all.addAll(arguments);
     return start(all, log);
   }
 
   /** The resource of this name as a file, for programs that are started another way. */
-  private static Path script(String name) {
+  public static Path resource(String name) {
     try (InputStream in = PythonTensorFlow.class.getResourceAsStream(name)) {
       if (in == null) {
         throw MillraceException.invalid("No script '%s' beside %s.", name, PythonTensorFlow.class);

@@ -14,6 +14,8 @@ public enum Suite {
   ALLREDUCE,
   /** Rows of training data read per second of CPU time. */
   INPUT,
+  /** Predictions per second, in a program and over the network. */
+  SERVING,
   /** Whole jobs as users start them: their first seconds, and what they cost. */
   JOBS;
 

@@ -32,6 +32,7 @@ import dev.millrace.interop.job.ClickBenchmark;
 import dev.millrace.interop.job.StartupBenchmark;
 import dev.millrace.interop.ring.DataParallel;
 import dev.millrace.interop.ring.SyncTraining;
+import dev.millrace.interop.serving.ServedClicks;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -196,6 +197,18 @@ public final class Benchmarks {
           () -> InputReading.tensorFlow(format, input()),
           () -> InputReading.millrace(format, input()));
     }
+    ask(
+        Suite.SERVING,
+        "single rows in a program, one thread",
+        () -> ServedClicks.predictor(serving(), "tensors"),
+        () -> ServedClicks.predictor(serving(), "values"));
+    ask(
+        Suite.SERVING,
+        "single rows over the network",
+        () -> ServedClicks.tensorFlow(serving()),
+        () -> ServedClicks.rest(serving()),
+        () -> ServedClicks.changing(serving()),
+        () -> ServedClicks.grpc(serving()));
     for (NullStep what : NullStep.values()) {
       for (int ps = 1; ps <= 2; ps++) {
         for (int workers = 1; workers <= 2; workers++) {
@@ -222,6 +235,14 @@ public final class Benchmarks {
       }
     }
     return own;
+  }
+
+  private Path serving() {
+    try {
+      return Files.createDirectories(folder.resolve("serving"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** A contender that writes in a folder of its own. */
