@@ -241,6 +241,9 @@ public final class Variable implements Resources.Resource {
         v.lock.writeLock().lock();
         held++;
       }
+      if (!admitsAll(stepId, ordered)) {
+        return;
+      }
       Tensor[] values = new Tensor[variables.length];
       for (int i = 0; i < values.length; i++) {
         values[i] = variables[i].changeable(rows != null, inPlace);
@@ -254,6 +257,19 @@ public final class Variable implements Resources.Resource {
         ordered[--held].lock.writeLock().unlock();
       }
     }
+  }
+
+  /** Whether the step is to make its next change of all of them; each journal is asked. */
+  private static boolean admitsAll(long stepId, Variable[] variables) {
+    boolean admitted = true;
+    for (Variable v : variables) {
+      admitted &= v.admits(stepId);
+    }
+    return admitted;
+  }
+
+  private boolean admits(long stepId) {
+    return journal == null || journal.admits(stepId);
   }
 
   /** Makes reads share the value again instead of copying it, until {@link #updateRows}. */
@@ -305,7 +321,7 @@ public final class Variable implements Resources.Resource {
   private <T> void changing(long stepId, Tensor rows, BiConsumer<Variable, T> how, T what) {
     lock.writeLock().lock();
     try {
-      if (journal != null && !journal.admits(stepId)) {
+      if (!admits(stepId)) {
         return;
       }
       how.accept(this, what);

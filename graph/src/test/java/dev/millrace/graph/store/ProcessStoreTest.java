@@ -351,6 +351,40 @@ class ProcessStoreTest {
   }
 
   @Test
+  void aJointChangeIsNotMadeAgain() throws IOException {
+    Path folder = temp.resolve("state");
+    try (ProcessStore store = open(folder)) {
+      Variable[] both = {make(store, "v", 1, 0f), make(store, "slot", 1, 0f)};
+      store.commit(1);
+      addToAll(both, STEP.stepId(0));
+      store.commit(STEP.stepId(0));
+      addToAll(both, STEP.stepId(1));
+      store.commit(STEP.stepId(1));
+      try (ProcessStore again = open(killed(folder))) {
+        Variable[] kept = {again.kept().get(id("v")), again.kept().get(id("slot"))};
+        addToAll(kept, STEP.stepId(2));
+        assertArrayEquals(new float[] {1}, value(kept[0]));
+        assertArrayEquals(new float[] {1}, value(kept[1]));
+        addToAll(kept, STEP.next().stepId(0));
+        assertArrayEquals(new float[] {2}, value(kept[0]));
+      }
+    }
+  }
+
+  private static void addToAll(Variable[] variables, long step) {
+    Variable.updateAll(
+        step,
+        variables,
+        null,
+        true,
+        values -> {
+          for (Tensor t : values) {
+            t.setDouble(0, t.doubleAt(0) + 1);
+          }
+        });
+  }
+
+  @Test
   void companionsAreStoredAsOfOneMoment() throws IOException {
     Path folder = temp.resolve("state");
     try (ProcessStore store = open(folder)) {
