@@ -18,7 +18,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /**
  * The processes of the job, which can be killed, paused and started again.
@@ -32,6 +31,7 @@ final class ChaosJob implements AutoCloseable {
   private static final List<String> QUICK_START =
       List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m");
   private static final Duration LEAVE = Duration.ofSeconds(60);
+  private static final Duration SIGNAL = Duration.ofSeconds(10);
 
   private final Path folder;
   private final ClusterPlan plan;
@@ -98,7 +98,7 @@ final class ChaosJob implements AutoCloseable {
   void signal(String name, String signal) throws IOException, InterruptedException {
     Process kill =
         new ProcessBuilder("kill", "-" + signal, Long.toString(processes.get(name).pid())).start();
-    if (!kill.waitFor(10, TimeUnit.SECONDS) || kill.exitValue() != 0) {
+    if (!Timers.system().join(kill, SIGNAL.toNanos()) || kill.exitValue() != 0) {
       throw new MillraceException(Code.UNKNOWN, "kill -" + signal + " of " + name + " failed.");
     }
   }
