@@ -14,6 +14,7 @@ module dev.millrace.train {
   exports dev.millrace.train;
   exports dev.millrace.train.checkpoint;
   exports dev.millrace.train.data;
+  exports dev.millrace.train.data.arrow;
   exports dev.millrace.train.data.bucket;
   exports dev.millrace.train.data.cache;
   exports dev.millrace.train.data.column;

@@ -1,0 +1,2 @@
+/** Training data in Arrow's IPC files. */
+package dev.millrace.train.data.arrow;
