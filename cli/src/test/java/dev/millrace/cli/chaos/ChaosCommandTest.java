@@ -20,7 +20,7 @@ class ChaosCommandTest {
   // README claim: save-process
   @Slow
   @ParameterizedTest
-  @ValueSource(strings = {"async", "bounded", "sync"})
+  @ValueSource(strings = {"async", "bounded"})
   void killedServersLoseAndRepeatNothing(String mode) throws IOException {
     Path json = folder.resolve("result.json");
     Ran ran =
