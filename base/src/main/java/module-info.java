@@ -3,11 +3,13 @@
 module dev.millrace.base {
   requires static org.jspecify;
   requires java.management;
+  requires jdk.jfr;
   requires jdk.management;
 
   exports dev.millrace.base;
   exports dev.millrace.base.config;
   exports dev.millrace.base.context;
+  exports dev.millrace.base.steps;
   exports dev.millrace.base.leak to
       dev.millrace.tensor;
 }

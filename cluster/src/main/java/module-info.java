@@ -23,5 +23,6 @@ module dev.millrace.cluster {
       dev.millrace.serving;
   exports dev.millrace.cluster.transport to
       dev.millrace.cli,
+      dev.millrace.dashboard,
       dev.millrace.serving;
 }

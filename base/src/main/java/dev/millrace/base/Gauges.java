@@ -14,10 +14,21 @@ import java.util.function.DoubleSupplier;
  */
 public final class Gauges {
   private final Map<String, DoubleSupplier> shown = new ConcurrentHashMap<>();
+  private final Map<String, String> notes = new ConcurrentHashMap<>();
 
   /** Shows {@code value} under {@code name} from now on, in place of what was shown there. */
   public void show(String name, DoubleSupplier value) {
     shown.put(name, value);
+  }
+
+  /** Says {@code text} under {@code name} from now on, in place of what was said there. */
+  public void note(String name, String text) {
+    notes.put(name, text);
+  }
+
+  /** What is said now. */
+  public SortedMap<String, String> notes() {
+    return new TreeMap<>(notes);
   }
 
   /** What is shown, as it is now. */

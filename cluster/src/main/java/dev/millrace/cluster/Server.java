@@ -2,12 +2,12 @@ package dev.millrace.cluster;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.context.Context;
+import dev.millrace.base.steps.ProcessSampler;
 import dev.millrace.cluster.http2.GrpcMethods;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.cluster.spec.TaskId;
-import dev.millrace.cluster.transport.FactsEndpoint;
 import dev.millrace.cluster.transport.GrpcServer;
 import dev.millrace.cluster.transport.HealthEndpoint;
 import dev.millrace.cluster.worker.Worker;
@@ -154,13 +154,14 @@ public final class Server implements AutoCloseable {
               this.task.workerEndpoint(),
               this.task.links(),
               health,
-              new FactsEndpoint(this.task.master()),
+              this.task.factsEndpoint(),
               limits,
               this.task.calls());
     } catch (MillraceException e) {
       this.task.close();
       throw e;
     }
+    ProcessSampler.start(context);
     target = "grpc://" + host(spec.address(task)) + ":" + listener.port();
     context.get(RUNNING).put(target, this);
     for (String job : cluster.jobs()) {

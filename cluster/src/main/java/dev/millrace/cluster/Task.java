@@ -7,6 +7,7 @@ import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.cluster.spec.TaskId;
+import dev.millrace.cluster.transport.FactsEndpoint;
 import dev.millrace.cluster.transport.LinkEndpoint;
 import dev.millrace.cluster.transport.MasterEndpoint;
 import dev.millrace.cluster.transport.TaskPeers;
@@ -45,6 +46,7 @@ public final class Task implements AutoCloseable {
   private final Master master;
   private final MasterEndpoint masterEndpoint;
   private final WorkerEndpoint workerEndpoint;
+  private final FactsEndpoint factsEndpoint;
 
   /**
    * Starts a task that speaks to others over links only. It accepts them at its address in the
@@ -106,7 +108,8 @@ public final class Task implements AutoCloseable {
     ServerLimits limits = ServerLimits.of(context.config());
     masterEndpoint = new MasterEndpoint(master, limits, platform.timers());
     workerEndpoint = new WorkerEndpoint(worker, registry, limits, platform.timers());
-    links.serve(master, masterEndpoint, workerEndpoint);
+    factsEndpoint = new FactsEndpoint(master, links.links());
+    links.serve(master, masterEndpoint, workerEndpoint, factsEndpoint);
   }
 
   /** Which task this is. */
@@ -134,6 +137,10 @@ public final class Task implements AutoCloseable {
 
   WorkerEndpoint workerEndpoint() {
     return workerEndpoint;
+  }
+
+  FactsEndpoint factsEndpoint() {
+    return factsEndpoint;
   }
 
   TaskThreads calls() {

@@ -1,6 +1,7 @@
 package dev.millrace.graph;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import java.util.ArrayList;
@@ -113,6 +114,7 @@ public final class Op {
   private final ShapeFunction shape;
   private final Function<Node, Kernel> kernel;
   private final Function<Node, AsyncKernel> asyncKernel;
+  private final Phase waitsIn;
   private final Gradient gradient;
   private final String noGradient;
 
@@ -129,6 +131,7 @@ public final class Op {
     this.shape = b.shape;
     this.kernel = b.kernel;
     this.asyncKernel = b.asyncKernel;
+    this.waitsIn = b.waitsIn;
     this.gradient = b.gradient;
     this.noGradient = b.noGradient;
   }
@@ -186,6 +189,11 @@ public final class Op {
   /** Whether its kernel is asynchronous: it may wait without blocking a thread. */
   public boolean isAsync() {
     return asyncKernel != null;
+  }
+
+  /** What a step does while it waits for such a kernel; only where {@link #isAsync}. */
+  public Phase waitsIn() {
+    return waitsIn;
   }
 
   /** A kernel for {@code node}, made once per node and used by every step. */
@@ -317,6 +325,7 @@ public final class Op {
     private ShapeFunction shape;
     private Function<Node, Kernel> kernel;
     private Function<Node, AsyncKernel> asyncKernel;
+    private Phase waitsIn = Phase.WAIT;
     private Gradient gradient;
     private String noGradient;
 
@@ -397,6 +406,12 @@ public final class Op {
     /** A kernel that waits for something and therefore completes later. */
     public Builder asyncKernel(Function<Node, AsyncKernel> factory) {
       asyncKernel = factory;
+      return this;
+    }
+
+    /** What a step does while it waits for the kernel, unless that is to wait for others. */
+    public Builder waitsIn(Phase phase) {
+      waitsIn = phase;
       return this;
     }
 

@@ -2,6 +2,7 @@ package dev.millrace.job;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.StepClock;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -203,6 +204,10 @@ final class DealtInput implements SessionRunHook {
     fed = new LinkedHashMap<>();
     for (int i = 0; i < batch.length; i++) {
       fed.put(graph.inputs().get(i), batch[i]);
+    }
+    StepClock clock = StepClock.current();
+    if (clock != null && batch.length > 0 && batch[0].shape().rank() > 0) {
+      clock.examples(batch[0].shape().dim(0));
     }
     fedTo = elements.position();
     if (gathered == null) {

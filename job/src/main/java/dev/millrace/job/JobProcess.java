@@ -9,6 +9,7 @@ import dev.millrace.job.ending.StopSwitch;
 import dev.millrace.job.flags.ProgramFlags;
 import dev.millrace.job.input.PartSizes;
 import dev.millrace.job.report.Progress;
+import dev.millrace.job.report.RankStatus;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.train.checkpoint.Saver;
 import dev.millrace.train.data.Dataset;
@@ -193,7 +194,9 @@ public final class JobProcess {
       out.printf("%s: %s, %d steps of %d%n", job.name(), place, plan.steps(), plan.batchSize());
     }
     if (place.mode() == Mode.LOCAL) {
-      return trainer.local();
+      try (RankStatus _ = RankStatus.of(0, StandardOps.registry())) {
+        return trainer.local();
+      }
     }
     if (place.isWhole()) {
       InProcessJob tasks = new InProcessJob(trainer, server, stop);
@@ -202,7 +205,8 @@ public final class JobProcess {
           : tasks.cluster(place.ps(), place.workers());
     }
     if (place.rank()) {
-      try (Ring ring = Ring.init()) {
+      try (Ring ring = Ring.init();
+          RankStatus _ = RankStatus.of(ring.rank(), StandardOps.registry())) {
         return trainer.rank(ring);
       }
     }

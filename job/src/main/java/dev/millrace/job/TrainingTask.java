@@ -1,8 +1,10 @@
 package dev.millrace.job;
 
 import dev.millrace.base.Code;
+import dev.millrace.base.Gauges;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Scope;
 import dev.millrace.job.ending.LastEpoch;
@@ -108,6 +110,13 @@ final class TrainingTask {
       if (m.mean()) {
         GraphSummaries.scalar(scope, m.name(), m.statistics());
       }
+    }
+    Gauges gauges = Context.current().gauges();
+    gauges.note("job", job.name());
+    gauges.note("mode", settings.mode().toString());
+    gauges.show("batch", settings::batchSize);
+    if (index == 0 && settings.folder() != null) {
+      gauges.note("folder", settings.folder().toAbsolutePath().normalize().toString());
     }
     step = GlobalStep.of(scope);
     OptimizerContext context = new OptimizerContext(scope, step, settings.steps(), workers, flags);

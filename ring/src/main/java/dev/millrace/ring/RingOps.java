@@ -2,6 +2,7 @@ package dev.millrace.ring;
 
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.reduce.ReduceOp;
 import dev.millrace.graph.AsyncKernel;
@@ -112,6 +113,7 @@ public final class RingOps {
         .attr("prescale_factor: float = 1.0")
         .attr("postscale_factor: float = 1.0")
         .shape(Shapes.like(0))
+        .waitsIn(Phase.REDUCE)
         .asyncKernel(
             node -> {
               ReduceOp op = reduction(node);
@@ -128,6 +130,7 @@ public final class RingOps {
         .attr("index: int")
         .attr("count: int")
         .shape(Shapes.like(0))
+        .waitsIn(Phase.REDUCE)
         .asyncKernel(
             node -> {
               NodeSequence s =
@@ -148,6 +151,7 @@ public final class RingOps {
               Shape s = c.input(0);
               return List.of(s.hasRank() && s.rank() > 0 ? s.withDim(0, Shape.UNKNOWN) : s);
             })
+        .waitsIn(Phase.REDUCE)
         .asyncKernel(node -> kernel(node, x -> ring.allGatherAsync(node.name(), x)))
         .build();
   }
@@ -157,6 +161,7 @@ public final class RingOps {
         .output("output: T")
         .attr("root_rank: int")
         .shape(Shapes.like(0))
+        .waitsIn(Phase.REDUCE)
         .asyncKernel(
             node -> {
               int root = node.intAttr("root_rank");

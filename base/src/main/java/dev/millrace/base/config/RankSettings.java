@@ -42,6 +42,14 @@ public final class RankSettings {
           SettingKind.TEXT,
           "Names this rank's host: ranks with the same text share memory.");
 
+  public static final Setting<String> STATUS =
+      Setting.optional(
+          RING,
+          "millrace.status",
+          SettingKind.TEXT,
+          "Where the ranks answer how they are, host:port,... in the order of ranks. Set by"
+              + " --dashboard.");
+
   public static final Setting<String> JOB =
       Setting.optional(
           RING,
@@ -158,6 +166,7 @@ public final class RankSettings {
           LOCAL_RANK,
           LOCAL_SIZE,
           HOST,
+          STATUS,
           JOB,
           RENDEZVOUS,
           TOKEN,

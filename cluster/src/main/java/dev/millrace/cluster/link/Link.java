@@ -90,6 +90,7 @@ public final class Link implements PushChannel, StepPeer {
   private final TaskIdentity peer;
   private final SocketChannel channel;
   private final LinkInput in;
+  private final LinkOutput out;
   private final SharedFiles shared;
   private final LinkService service;
   private final StepParts parts;
@@ -149,6 +150,7 @@ public final class Link implements PushChannel, StepPeer {
     this.peer = peer;
     this.channel = channel;
     this.in = in;
+    this.out = out;
     this.shared = shared;
     this.service = service;
     this.parts = service.parts();
@@ -165,6 +167,16 @@ public final class Link implements PushChannel, StepPeer {
   /** Who is at the other end. */
   public TaskIdentity peer() {
     return peer;
+  }
+
+  /** How many bytes have left over it so far. */
+  public long sentBytes() {
+    return out.sentBytes();
+  }
+
+  /** How many bytes have come over it so far. */
+  public long receivedBytes() {
+    return in.receivedBytes();
   }
 
   /** Whether large tensors go through shared memory. */

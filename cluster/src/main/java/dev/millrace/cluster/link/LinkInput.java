@@ -18,11 +18,13 @@ import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Reads what {@link LinkOutput} writes. Large tensors go from the socket to their own memory.
  *
- * <p>Threading: one thread at a time, the link's reader; {@link #lastHeardNanos} any.
+ * <p>Threading: one thread at a time, the link's reader; {@link #lastHeardNanos} and {@link
+ * #receivedBytes} any.
  */
 final class LinkInput {
   private static final int BUFFER_BYTES = 128 << 10;
@@ -36,6 +38,7 @@ final class LinkInput {
   private final Timers timers;
   private final long openedNanos;
   private volatile long lastHeardNanos;
+  private final LongAdder received = new LongAdder();
   private SharedFiles shared;
 
   LinkInput(SocketChannel channel, Timers timers) {
@@ -55,6 +58,11 @@ final class LinkInput {
     return openedNanos;
   }
 
+  /** How many bytes have come, those in shared memory included. */
+  long receivedBytes() {
+    return received.sum();
+  }
+
   /** When bytes last arrived, by {@link Timers#now}. */
   long lastHeardNanos() {
     return lastHeardNanos;
@@ -66,9 +74,11 @@ final class LinkInput {
   }
 
   private void read(ByteBuffer into) throws IOException {
-    if (channel.read(into) < 0) {
+    int n = channel.read(into);
+    if (n < 0) {
       throw new EOFException("the connection was closed");
     }
+    received.add(n);
     lastHeardNanos = timers.now();
   }
 
@@ -214,6 +224,7 @@ final class LinkInput {
       throw new IOException("a shared tensor on a link without shared memory");
     }
     Buffer memory = shared.receive(id, capacity);
+    received.add(shape.elements() * dtype.bytes());
     try {
       return Refs.ofBuffer(dtype, shape, memory);
     } catch (IllegalArgumentException | MillraceException e) {

@@ -9,12 +9,14 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Writes frames to a connection. What is written stays in a buffer until it is full or flushed;
  * large tensors go from their own memory to the socket.
  *
- * <p>Threading: one thread at a time, the one that holds the link's writing lock.
+ * <p>Threading: one thread at a time, the one that holds the link's writing lock; {@link
+ * #sentBytes} any.
  */
 final class LinkOutput {
   static final int DEAD = 0;
@@ -32,6 +34,7 @@ final class LinkOutput {
 
   private final SocketChannel channel;
   private final ByteBuffer buffer;
+  private final LongAdder sent = new LongAdder();
   private SharedFiles shared;
 
   LinkOutput(SocketChannel channel) {
@@ -105,6 +108,7 @@ final class LinkOutput {
       file = shared.sent(copy);
       Refs.release(copy);
     }
+    sent.add(t.byteSize());
     putByte(SHARED);
     putHead(t);
     putInt(file.id);
@@ -142,7 +146,13 @@ final class LinkOutput {
     buffer.clear();
   }
 
+  /** How many bytes have left, those in shared memory included. */
+  long sentBytes() {
+    return sent.sum();
+  }
+
   private void write(ByteBuffer b) throws IOException {
+    sent.add(b.remaining());
     while (b.hasRemaining()) {
       channel.write(b);
     }

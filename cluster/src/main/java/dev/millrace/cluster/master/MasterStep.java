@@ -4,6 +4,8 @@ import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.steps.Phase;
+import dev.millrace.base.steps.StepClock;
 import dev.millrace.cluster.peer.RunGraph;
 import dev.millrace.cluster.peer.StepPeer;
 import dev.millrace.cluster.peer.StepReport;
@@ -78,6 +80,10 @@ final class MasterStep implements RunningSteps.Member {
 
   /** Runs the step for the session of that name. Feeds are borrowed. */
   List<Tensor> run(String session, Map<String, Tensor> feeds) {
+    StepClock clock = StepClock.current();
+    if (clock != null) {
+      clock.step(id);
+    }
     List<CompletableFuture<List<Tensor>>> calls = new ArrayList<>(plan.parts().size());
     List<StepPeer> ways = plan.parts().stream().map(p -> p.worker().way()).toList();
     List<Tensor> results = List.of();
@@ -87,7 +93,7 @@ final class MasterStep implements RunningSteps.Member {
         calls.add(call(session, plan.parts().get(i), ways.get(i), feeds));
       }
       for (int i = 0; i < calls.size(); i++) {
-        List<Tensor> r = join(calls.get(i), plan.parts().get(i).worker());
+        List<Tensor> r = measuredJoin(calls.get(i), plan.parts().get(i).worker());
         if (plan.parts().get(i).isClient() && r != null) {
           results = r;
         }
@@ -124,6 +130,19 @@ final class MasterStep implements RunningSteps.Member {
           }
         });
     return answer;
+  }
+
+  private List<Tensor> measuredJoin(CompletableFuture<List<Tensor>> call, WorkerPeer worker) {
+    StepClock clock = StepClock.current();
+    if (clock == null || call.isDone()) {
+      return join(call, worker);
+    }
+    Phase before = clock.enter(Phase.PUSH, worker.name());
+    try {
+      return join(call, worker);
+    } finally {
+      clock.enter(before);
+    }
   }
 
   /** Waits for one worker's answer, reporting every ten seconds whom it waits for. */

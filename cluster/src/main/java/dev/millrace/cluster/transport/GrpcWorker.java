@@ -119,8 +119,8 @@ final class GrpcWorker extends RemoteWorker {
     return name + " at " + address;
   }
 
-  CompletableFuture<TaskFacts> facts(Duration timeout) {
-    return call(GrpcMethods.FACTS, TaskFactsRequest.getDefaultInstance(), timeout, null);
+  CompletableFuture<TaskFacts> facts(TaskFactsRequest request, Duration timeout) {
+    return call(GrpcMethods.FACTS, request, timeout, null);
   }
 
   /** There is no faster way by this peer alone. */

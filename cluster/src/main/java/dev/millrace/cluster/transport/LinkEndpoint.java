@@ -58,6 +58,7 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   private Leases workerLeases;
   private final ServerLimits limits = ServerLimits.of(Context.current().config());
   private ServedMethods workerMethods;
+  private ServedMethods factsMethods;
 
   /** Null until {@link #serve}; set last. */
   private volatile ServedMethods masterMethods;
@@ -78,8 +79,13 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   }
 
   /** Serves from now on: clients' steps by the master, and all else by the worker. */
-  public void serve(Master m, MasterEndpoint masterEndpoint, WorkerEndpoint workerEndpoint) {
+  public void serve(
+      Master m,
+      MasterEndpoint masterEndpoint,
+      WorkerEndpoint workerEndpoint,
+      FactsEndpoint factsEndpoint) {
     master = m;
+    factsMethods = factsEndpoint.methods();
     masterLeases = masterEndpoint.leases();
     workerLeases = workerEndpoint.leases();
     workerMethods = workerEndpoint.methods();
@@ -297,7 +303,10 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     if (masterMethods == null) {
       throw starting();
     }
-    ServedMethods methods = masterMethods.has(method) ? masterMethods : workerMethods;
+    ServedMethods methods =
+        masterMethods.has(method)
+            ? masterMethods
+            : factsMethods.has(method) ? factsMethods : workerMethods;
     if (!methods.has(method)) {
       throw new MillraceException(
           Code.UNIMPLEMENTED, worker.name() + " has no method '" + method + "'.");

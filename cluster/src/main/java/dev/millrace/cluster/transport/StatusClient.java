@@ -3,6 +3,7 @@ package dev.millrace.cluster.transport;
 import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.proto.DeviceAttributes;
 import dev.millrace.proto.TaskFacts;
+import dev.millrace.proto.TaskFactsRequest;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -28,7 +29,17 @@ public final class StatusClient implements AutoCloseable {
 
   /** How the task is, if it is a Millrace task and answers within {@code timeout}. */
   public CompletableFuture<TaskFacts> facts(Duration timeout) {
-    return worker.facts(timeout);
+    return facts(0, timeout);
+  }
+
+  /** The same, with the seconds of its history after {@code epochSecond}; 0 for none. */
+  public CompletableFuture<TaskFacts> facts(long epochSecond, Duration timeout) {
+    return facts(TaskFactsRequest.newBuilder().setSecondsAfter(epochSecond).build(), timeout);
+  }
+
+  /** The same, with what {@code request} asks for. */
+  public CompletableFuture<TaskFacts> facts(TaskFactsRequest request, Duration timeout) {
+    return worker.facts(request, timeout);
   }
 
   @Override

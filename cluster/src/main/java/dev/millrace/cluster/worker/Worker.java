@@ -6,6 +6,8 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
 import dev.millrace.base.Timers;
 import dev.millrace.base.context.Context;
+import dev.millrace.base.steps.StepClock;
+import dev.millrace.base.steps.StepHistory;
 import dev.millrace.cluster.collective.TaskCollectives;
 import dev.millrace.cluster.peer.PushChannel;
 import dev.millrace.cluster.peer.RunGraph;
@@ -68,6 +70,7 @@ public final class Worker implements WorkerPeer, StepParts {
   /** Feeds of a part come by the rendezvous. */
   private static final Tensor[] NO_ARGUMENTS = {};
 
+  private final StepHistory history = StepHistory.current();
   private final ServerLimits limits = ServerLimits.of(Context.current().config());
   private final TaskId task;
   private final List<Device> devices;
@@ -327,6 +330,21 @@ public final class Worker implements WorkerPeer, StepParts {
   /** Runs a part on the calling thread. */
   @Override
   public List<Tensor> run(RunGraph call, Cancellation cancellation) {
+    WorkerSession session = session(call.sessionHandle(), call.ownSession());
+    if (StepClock.current() != null || session.isOf(name())) {
+      return runHere(call, cancellation);
+    }
+    // A part of another task's step is measured here; a step of this task, where it begins.
+    StepClock part = history.beginPart();
+    part.step(call.stepId());
+    try {
+      return part.call(() -> runHere(call, cancellation));
+    } finally {
+      history.endPart(part);
+    }
+  }
+
+  private List<Tensor> runHere(RunGraph call, Cancellation cancellation) {
     WorkerSession session = session(call.sessionHandle(), call.ownSession());
     WorkerSession.RegisteredGraph graph = session.graph(call.graphHandle());
     StepRendezvous rendezvous = begin(call.stepId(), session);

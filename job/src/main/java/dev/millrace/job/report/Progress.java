@@ -1,5 +1,6 @@
 package dev.millrace.job.report;
 
+import dev.millrace.base.Gauges;
 import dev.millrace.base.Timers;
 import java.io.PrintStream;
 import java.util.Locale;
@@ -34,7 +35,11 @@ public final class Progress {
   private long shownStep = -1;
   private long own;
   private long shownOwn;
-  private double loss = Double.NaN;
+  private volatile double loss = Double.NaN;
+
+  /** The last step that was made, for gauges. */
+  private volatile long made;
+
   private double rate = Double.NaN;
   private double ownRate = Double.NaN;
 
@@ -69,10 +74,18 @@ public final class Progress {
     return new Progress(out, steps, terminal, true, clock);
   }
 
+  /** Shows the step, how many there are to be, and the loss. */
+  void show(Gauges gauges) {
+    gauges.show("step", () -> made);
+    gauges.show("steps", () -> steps);
+    gauges.show("loss", () -> loss);
+  }
+
   /** A step was made. */
   public void step(long step, double stepLoss) {
     own++;
     loss = mixed(loss, stepLoss, 0.05);
+    made = step;
     long now = clock.getAsLong();
     boolean due = now - shown >= (terminal ? REWRITE_NANOS : LINE_NANOS);
     // The first step is shown at once: it ends the wait for other tasks.

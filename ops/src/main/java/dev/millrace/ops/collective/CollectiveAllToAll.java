@@ -1,6 +1,7 @@
 package dev.millrace.ops.collective;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Op;
 import dev.millrace.graph.resource.CollectiveExecutor;
@@ -23,6 +24,7 @@ public final class CollectiveAllToAll {
                       .input("input: T")))
           .output("data: T")
           .shape(Shapes.like(0))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(CollectiveAllToAll::compute))
           .build();
 

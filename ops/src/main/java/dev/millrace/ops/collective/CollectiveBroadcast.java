@@ -2,6 +2,7 @@ package dev.millrace.ops.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Op;
@@ -26,6 +27,7 @@ public final class CollectiveBroadcast {
                   .output("data: T"))
           .attr("shape: shape")
           .shape(Shapes.attr("shape"))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(sender(node, GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
@@ -35,6 +37,7 @@ public final class CollectiveBroadcast {
               GroupAttributes.BY_ATTRIBUTES.define("CollectiveBcastRecv").attr(T).output("data: T"))
           .attr("shape: shape")
           .shape(Shapes.attr("shape"))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(receiver(node, GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
@@ -43,6 +46,7 @@ public final class CollectiveBroadcast {
           .keys(GroupAttributes.BY_INPUTS.define("CollectiveBcastSend").attr(T).input("input: T"))
           .output("data: T")
           .shape(Shapes.like(0))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(sender(node, GroupAttributes.BY_INPUTS)))
           .build();
 
@@ -53,6 +57,7 @@ public final class CollectiveBroadcast {
           .input("shape: Tshape")
           .output("data: T")
           .shape(c -> List.of(c.constantAsShape(3)))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(receiver(node, GroupAttributes.BY_INPUTS)))
           .build();
 

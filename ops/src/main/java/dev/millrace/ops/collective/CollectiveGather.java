@@ -1,6 +1,7 @@
 package dev.millrace.ops.collective;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Op;
 import dev.millrace.graph.resource.CollectiveExecutor;
@@ -25,6 +26,7 @@ public final class CollectiveGather {
                   .output("data: T"))
           .attr("shape: shape")
           .shape(Shapes.attr("shape"))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(kernel(GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
@@ -38,6 +40,7 @@ public final class CollectiveGather {
                 Shape s = c.input(0);
                 return List.of(s.hasRank() && s.rank() > 0 ? s.withDim(0, Shape.UNKNOWN) : s);
               })
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(kernel(GroupAttributes.BY_INPUTS)))
           .build();
 

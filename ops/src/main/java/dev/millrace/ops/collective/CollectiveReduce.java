@@ -1,5 +1,6 @@
 package dev.millrace.ops.collective;
 
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.Kernel;
 import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
@@ -36,6 +37,7 @@ public final class CollectiveReduce {
           .attr("subdiv_offsets: list(int)")
           .attr("wait_for: list(int) = []")
           .shape(Shapes.like(0))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(kernel(node, GroupAttributes.BY_ATTRIBUTES)))
           .build();
 
@@ -48,6 +50,7 @@ public final class CollectiveReduce {
           .attr(FINAL)
           .attr("max_subdivs_per_device: int = -1")
           .shape(Shapes.like(0))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(kernel(node, GroupAttributes.BY_INPUTS)))
           .build();
 

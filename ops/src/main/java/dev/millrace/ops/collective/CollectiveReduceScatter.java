@@ -1,6 +1,7 @@
 package dev.millrace.ops.collective;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Op;
@@ -34,6 +35,7 @@ public final class CollectiveReduceScatter {
                 Shape s = c.input(0);
                 return List.of(s.hasRank() && s.rank() > 0 ? s.withDim(0, Shape.UNKNOWN) : s);
               })
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(kernel(node)))
           .build();
 

@@ -2,6 +2,7 @@ package dev.millrace.ops.collective;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.Kernel;
 import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
@@ -38,6 +39,7 @@ public final class CommunicatorHandle implements Resources.Resource {
           .output("communicator: resource")
           .stateful()
           .shape(Shapes.scalar())
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(initialize(node)))
           .noGradient("it is a handle")
           .build();
@@ -53,6 +55,7 @@ public final class CommunicatorHandle implements Resources.Resource {
           .attr("timeout_seconds: float = 0")
           .stateful()
           .shape(Shapes.like(0))
+          .waitsIn(Phase.REDUCE)
           .asyncKernel(node -> Background.of(reduce(node)))
           .noGradient(GroupAttributes.AFTERWARDS)
           .build();

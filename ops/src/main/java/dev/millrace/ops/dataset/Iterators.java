@@ -3,6 +3,7 @@ package dev.millrace.ops.dataset;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Op;
@@ -31,6 +32,7 @@ final class Iterators {
           .output("optional: variant")
           .stateful()
           .shape(Shapes.scalar())
+          .waitsIn(Phase.INPUT)
           .asyncKernel(
               node ->
                   (c, done) ->
@@ -202,6 +204,7 @@ final class Iterators {
         .output("components: output_types")
         .stateful()
         .shape(c -> c.node().shapesAttr("output_shapes"))
+        .waitsIn(Phase.INPUT)
         .asyncKernel(node -> (c, done) -> iterator(c).next(c, done, e -> give(c, e)))
         .noGradient(NONE)
         .build();

@@ -1,6 +1,7 @@
 package dev.millrace.runtime.exec;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.AsyncKernel;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Graph;
@@ -10,9 +11,11 @@ import dev.millrace.graph.Op;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Procedure;
 import dev.millrace.graph.Rendezvous;
+import dev.millrace.graph.name.DeviceSpec;
 import dev.millrace.graph.resource.Resources;
 import dev.millrace.runtime.device.DeviceKind;
 import dev.millrace.runtime.plan.Fuser;
+import dev.millrace.runtime.plan.GraphPartitioner;
 import dev.millrace.runtime.plan.LoopNest;
 import dev.millrace.runtime.plan.Simplifier;
 import dev.millrace.tensor.DType;
@@ -41,6 +44,13 @@ public final class CompiledGraph implements AutoCloseable {
   final Node[] nodes;
   final Kernel[] kernels;
   final AsyncKernel[] asyncKernels;
+
+  /** What a step does while it waits for an asynchronous kernel; null for others. */
+  final Phase[] waitsIn;
+
+  /** The other task that it waits for then; null for none. */
+  final String[] waitsFor;
+
   final Op.Role[] roles;
 
   /** Whether reference inputs of the node must refer to variables that have a value. */
@@ -112,6 +122,8 @@ public final class CompiledGraph implements AutoCloseable {
     nodes = list.toArray(new Node[0]);
     kernels = new Kernel[n];
     asyncKernels = new AsyncKernel[n];
+    waitsIn = new Phase[n];
+    waitsFor = new String[n];
     roles = new Op.Role[n];
     wantsValues = new boolean[n];
     changes = new boolean[n];
@@ -142,6 +154,8 @@ public final class CompiledGraph implements AutoCloseable {
       try {
         if (node.op().isAsync()) {
           asyncKernels[i] = kind.asyncKernelFor(node);
+          waitsIn[i] = waitsIn(node);
+          waitsFor[i] = waitsFor(node);
         } else {
           kernels[i] = kind.kernelFor(node);
         }
@@ -207,6 +221,28 @@ public final class CompiledGraph implements AutoCloseable {
     roots = Arrays.copyOf(ready, count);
     rooms = rooms();
     loops = LoopNest.isAnyLoop(list) ? new LoopFrames(this, constant) : null;
+  }
+
+  /** A value of another device of this task is part of computing. */
+  private static Phase waitsIn(Node node) {
+    if (node.op().role() != Op.Role.RECV) {
+      return node.op().waitsIn();
+    }
+    return waitsFor(node) == null
+        ? Phase.COMPUTE
+        : node.attrs().containsKey(GraphPartitioner.AWAITS_OTHERS) ? Phase.WAIT : Phase.PULL;
+  }
+
+  private static String waitsFor(Node node) {
+    if (node.op().role() != Op.Role.RECV) {
+      return null;
+    }
+    String from = taskOf(node.stringAttr("send_device"));
+    return from.equals(taskOf(node.stringAttr("recv_device"))) ? null : from;
+  }
+
+  private static String taskOf(String device) {
+    return DeviceSpec.parse(device).taskName();
   }
 
   /** A constant where the kernels read it; the garbage collector frees a copy on a device. */

@@ -3,6 +3,8 @@ package dev.millrace.runtime.exec;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.steps.Phase;
+import dev.millrace.base.steps.StepClock;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.KernelContext;
 import dev.millrace.graph.Node;
@@ -47,6 +49,9 @@ abstract class GraphRun implements KernelContext {
   private final Timers timers;
   private final Resources resources;
   private final Thread thread = Thread.currentThread();
+
+  /** Measures the step that this thread makes; null if none is measured. */
+  private final StepClock clock = StepClock.current();
 
   /** The node whose kernel is running. */
   int current;
@@ -221,7 +226,23 @@ abstract class GraphRun implements KernelContext {
    * wait has doubled or gone on for five minutes.
    */
   final long awaitCompletion(long idleSince) {
+    if (clock == null) {
+      step.rendezvous().flush();
+      return await(idleSince);
+    }
+    Phase before = clock.enter(Phase.PUSH);
     step.rendezvous().flush();
+    // What was begun first is most likely what the rest depends on.
+    int awaited = waiting.getFirst().index();
+    clock.enter(graph.waitsIn[awaited], graph.waitsFor[awaited]);
+    try {
+      return await(idleSince);
+    } finally {
+      clock.enter(before);
+    }
+  }
+
+  private long await(long idleSince) {
     for (int i = 0; i < SPINS; i++) {
       if (anyCompleted) {
         return 0;

@@ -1,15 +1,20 @@
 package dev.millrace.runtime.plan;
 
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.AttrValue;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.Node;
+import dev.millrace.graph.Op;
 import dev.millrace.graph.OpRegistry;
 import dev.millrace.graph.Output;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -26,6 +31,9 @@ import java.util.function.ToLongFunction;
  * LoopStructure}.
  */
 public final class GraphPartitioner {
+  /** Marks a Recv whose value comes after others have done something. TensorFlow ignores it. */
+  public static final String AWAITS_OTHERS = "_millrace_awaits_others";
+
   private final Function<String, String> locationOf;
   private final ToLongFunction<String> incarnationOf;
   private final String suffix;
@@ -39,6 +47,9 @@ public final class GraphPartitioner {
 
   /** What has been received already: source output (or node, for control) and by whom. */
   private final Map<List<Object>, Node> received = new HashMap<>();
+
+  /** Whether what comes before a node waits for other tasks, as far as known. */
+  private final Map<Node, Boolean> awaiting = new HashMap<>();
 
   private int edges;
 
@@ -233,6 +244,36 @@ public final class GraphPartitioner {
     return here;
   }
 
+  /**
+   * Whether what comes before a node on its own location waits for more than that location, as a
+   * token of synchronous training does: who receives it waits for others then.
+   */
+  private boolean awaitsOthers(Node from) {
+    Boolean known = awaiting.get(from);
+    if (known != null) {
+      return known;
+    }
+    boolean found = false;
+    Set<Node> seen = new HashSet<>(List.of(from));
+    Deque<Node> open = new ArrayDeque<>(seen);
+    while (!found && !open.isEmpty()) {
+      Node n = open.pop();
+      found = n.op().isAsync() && n.op().role() != Op.Role.RECV && n.op().waitsIn() == Phase.WAIT;
+      for (int i = 0; i < n.inputCount(); i++) {
+        if (n.input(i) != null && seen.add(n.input(i).node())) {
+          open.push(n.input(i).node());
+        }
+      }
+      for (Node c : n.controlInputs()) {
+        if (seen.add(c)) {
+          open.push(c);
+        }
+      }
+    }
+    awaiting.put(from, found);
+    return found;
+  }
+
   private Output locateCondition(Output condition, Node merge, List<Node> controls) {
     int frame = nest.outputFrame(condition.node());
     Output here = locate(condition, merge.device(), frame, List.of());
@@ -273,6 +314,9 @@ public final class GraphPartitioner {
             before);
     Map<String, AttrValue> recv = new LinkedHashMap<>(ends);
     recv.put("tensor_type", AttrValue.of(source.dtype()));
+    if (awaitsOthers(from)) {
+      recv.put(AWAITS_OTHERS, AttrValue.of(true));
+    }
     return partOf(device)
         .add(
             from.name() + "/_" + suffix + id + "_r",

@@ -1,9 +1,11 @@
 package dev.millrace.train.hook;
 
 import dev.millrace.base.Code;
+import dev.millrace.base.Gauges;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.base.context.Context;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.proto.Event;
 import dev.millrace.proto.SessionLog;
 import dev.millrace.runtime.Session;
@@ -87,6 +89,11 @@ public final class CheckpointSaverHook implements SessionRunHook {
   }
 
   @Override
+  public Phase phase() {
+    return Phase.SAVE;
+  }
+
+  @Override
   public SessionRunArgs beforeRun(SessionRunContext context) {
     return SessionRunArgs.fetching(step.read());
   }
@@ -137,6 +144,12 @@ public final class CheckpointSaverHook implements SessionRunHook {
     savedNanos = timers.now();
     failures = 0;
     schedule.acted(now);
+    double seconds = (savedNanos - start) / 1e9;
+    double at = timers.wallTime().getEpochSecond();
+    Gauges gauges = Context.current().gauges();
+    gauges.show("saved_step", () -> now);
+    gauges.show("saved_at", () -> at);
+    gauges.show("save_seconds", () -> seconds);
     LOG.info("Saved {} in {} ms.", checkpoint, (timers.now() - start) / 1_000_000);
     if (events != null) {
       events.add(

@@ -1,6 +1,7 @@
 package dev.millrace.train.hook;
 
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.runtime.Session;
 import java.util.function.BiConsumer;
 
@@ -52,6 +53,14 @@ public interface SessionRunHook {
 
   /** Tells {@code to} what this hook has measured so far, by names for a task's summaries. */
   default void figures(BiConsumer<String, Double> to) {}
+
+  /**
+   * What the time that this hook takes counts as. By default {@link #beforeRun} is input, and
+   * {@link #afterRun} is other work.
+   */
+  default Phase phase() {
+    return Phase.OTHER;
+  }
 
   /** What a step that takes long may be waiting for on behalf of this hook; null if nothing. */
   default String waitsFor() {

@@ -4,6 +4,9 @@ import dev.millrace.base.Backoff;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
+import dev.millrace.base.steps.Phase;
+import dev.millrace.base.steps.StepClock;
+import dev.millrace.base.steps.StepHistory;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Output;
 import dev.millrace.graph.Scope;
@@ -79,6 +82,9 @@ public final class MonitoredTrainingSession implements AutoCloseable {
 
   /** The SIGTERM handler; null if the program has its own. */
   private final SaveOnTermination termination;
+
+  /** Measures the steps. */
+  private final StepClock clock = StepHistory.current().newClock();
 
   private Session session;
   private Coordinator coordinator;
@@ -365,7 +371,14 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     endKnown = stopRequested;
     step = step.next();
     attempts = 0;
-    return recovering(() -> attempt(feeds, fetches, targets));
+    clock.begin();
+    try {
+      List<Tensor> results = clock.call(() -> recovering(() -> attempt(feeds, fetches, targets)));
+      clock.end();
+      return results;
+    } finally {
+      clock.abandon();
+    }
   }
 
   /**
@@ -465,7 +478,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     SequencedSet<Node> allTargets = new LinkedHashSet<>(targets);
     boolean traced = false;
     for (SessionRunHook hook : hooks) {
-      SessionRunArgs args = hook.beforeRun(context);
+      SessionRunArgs args = before(hook, context);
       extra.addAll(args.fetches());
       allTargets.addAll(args.targets());
       traced |= args.traced();
@@ -475,6 +488,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     List<Output> allFetches = new ArrayList<>(fetches);
     allFetches.addAll(extra);
     StepTrace trace = traced ? new StepTrace(settings.platform().timers()) : null;
+    clock.enter(Phase.COMPUTE);
     List<Tensor> results =
         session.run(
             allFeeds,
@@ -482,6 +496,7 @@ public final class MonitoredTrainingSession implements AutoCloseable {
             List.copyOf(allTargets),
             // Not in the options that hooks see, who run more than this.
             options.withTrace(trace).withStepId(step.stepId(attempts++)));
+    clock.enter(Phase.OTHER);
     List<Tensor> hooksOwn = results.subList(fetches.size(), results.size());
     try {
       Map<Output, Tensor> byOutput = new HashMap<>();
@@ -490,7 +505,12 @@ public final class MonitoredTrainingSession implements AutoCloseable {
       }
       SessionRunValues values = new SessionRunValues(byOutput, trace);
       for (SessionRunHook hook : hooks) {
-        hook.afterRun(context, values);
+        Phase before = clock.hold(hook.phase());
+        try {
+          hook.afterRun(context, values);
+        } finally {
+          clock.release(before);
+        }
       }
     } catch (RuntimeException e) {
       results.subList(0, fetches.size()).forEach(Tensor::close);
@@ -505,6 +525,15 @@ public final class MonitoredTrainingSession implements AutoCloseable {
     return List.copyOf(results.subList(0, fetches.size()));
   }
 
+  private SessionRunArgs before(SessionRunHook hook, SessionRunContext context) {
+    Phase before = clock.hold(hook.phase() == Phase.OTHER ? Phase.INPUT : hook.phase());
+    try {
+      return hook.beforeRun(context);
+    } finally {
+      clock.release(before);
+    }
+  }
+
   private static void put(Map<Output, Tensor> feeds, Output fed, Tensor value) {
     if (feeds.putIfAbsent(fed, value) != null) {
       throw MillraceException.invalid("Two feeds were given for '%s' in one step.", fed.name());
@@ -513,8 +542,13 @@ public final class MonitoredTrainingSession implements AutoCloseable {
 
   private void recover(MillraceException cause) {
     LOG.warn("A task was lost; opening a new session: {}", cause.getMessage());
-    closeSession();
-    create(false);
+    Phase before = clock.hold(Phase.WAIT);
+    try {
+      closeSession();
+      create(false);
+    } finally {
+      clock.release(before);
+    }
   }
 
   /** Ends the hooks; from the first that fails, or if training failed, they are abandoned. */

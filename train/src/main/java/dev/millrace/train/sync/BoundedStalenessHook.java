@@ -4,6 +4,7 @@ import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.base.context.Context;
+import dev.millrace.base.steps.Phase;
 import dev.millrace.graph.Scope;
 import dev.millrace.runtime.RunOptions;
 import dev.millrace.runtime.Session;
@@ -97,6 +98,11 @@ public final class BoundedStalenessHook implements SessionRunHook {
     now[worker] = slowest == ABSENT ? 0 : slowest;
     clocks = now;
     set(session, worker, now[worker]);
+  }
+
+  @Override
+  public Phase phase() {
+    return Phase.WAIT;
   }
 
   @Override
