@@ -2,8 +2,10 @@ package dev.millrace.cli;
 
 import dev.millrace.base.config.Config;
 import dev.millrace.cli.chaos.ChaosCommand;
+import dev.millrace.cli.cluster.DashboardCommand;
 import dev.millrace.cli.cluster.ServerCommand;
 import dev.millrace.cli.cluster.StatusCommand;
+import dev.millrace.cli.cluster.TopCommand;
 import dev.millrace.cli.doctor.DoctorCommand;
 import dev.millrace.cli.files.CheckpointCommand;
 import dev.millrace.cli.files.EventsCommand;
@@ -51,6 +53,8 @@ import picocli.CommandLine.ScopeType;
       ChaosCommand.class,
       KubernetesCommand.class,
       StatusCommand.class,
+      TopCommand.class,
+      DashboardCommand.class,
       DoctorCommand.class,
       ConfigCommand.class,
       CheckpointCommand.class,

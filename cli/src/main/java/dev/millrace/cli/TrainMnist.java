@@ -6,7 +6,10 @@ import dev.millrace.base.config.CommandSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.cli.cluster.ClusterFlags;
 import dev.millrace.cli.launch.ClusterPlan;
+import dev.millrace.cli.launch.DashboardFlags;
 import dev.millrace.cli.launch.JobDisplay;
+import dev.millrace.cli.launch.JobObserver;
+import dev.millrace.cli.launch.JobOutcome;
 import dev.millrace.cli.launch.JobPlan;
 import dev.millrace.cli.launch.Program;
 import dev.millrace.cli.launch.RestartPolicy;
@@ -67,6 +70,8 @@ final class TrainMnist implements Callable<Integer> {
   @Spec CommandSpec spec;
 
   @Mixin ClusterFlags cluster;
+
+  @Mixin DashboardFlags page;
 
   @Option(names = "--resume", description = "Go on from the checkpoint in the log folder.")
   boolean resume;
@@ -194,6 +199,11 @@ final class TrainMnist implements Callable<Integer> {
         "Training %s on MNIST, %s: %s%n",
         process.flags().choice("model", Network.class), process.mode(), shape(process));
     out.flush();
+    if (process.mode() == Mode.LOCAL && page.isGiven()) {
+      throw MillraceException.invalid(
+          "--dashboard shows the tasks of a job; --mode local has none. Use 'millrace run --mode"
+              + " local', or another mode.");
+    }
     if (process.mode() == Mode.LOCAL) {
       report(
           Mnist.job().process(Config.ofProcess(), arguments.toArray(String[]::new)).run(System.out),
@@ -233,15 +243,19 @@ final class TrainMnist implements Callable<Integer> {
     boolean ring = process.mode() == Mode.RING;
     JobPlan plan =
         ring
-            ? RingPlan.here(process.workers(), command, exported)
+            ? RingPlan.here(process.workers(), command, exported, page.isGiven())
             : ClusterPlan.here(process.ps(), process.workers(), command, exported);
     Path logs = folder.resolve("task-logs");
     CommandLine line = spec.commandLine();
     JobDisplay display =
         new JobDisplay(line.getOut(), line.getErr(), verbose, Terminal.hasColours(), logs);
     try (SupervisedJob job =
-        new SupervisedJob(plan, RestartPolicy.ofMillrace(ring), List.of(), display)) {
-      job.run().check(logs);
+            new SupervisedJob(plan, RestartPolicy.ofMillrace(ring), List.of(), display);
+        JobObserver observer = JobObserver.of(plan, page, display, logs)) {
+      observer.announce(line.getOut());
+      JobOutcome outcome = job.run();
+      observer.summarize(line.getOut());
+      outcome.check(logs);
     }
   }
 }

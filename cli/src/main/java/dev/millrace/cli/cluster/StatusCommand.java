@@ -6,6 +6,10 @@ import dev.millrace.cli.text.Amount;
 import dev.millrace.cli.text.CommandOutput;
 import dev.millrace.cli.text.ErrorPrinter;
 import dev.millrace.cli.text.Table;
+import dev.millrace.dashboard.verdict.JobVerdict;
+import dev.millrace.dashboard.watch.JobLog;
+import dev.millrace.dashboard.watch.JobWatch;
+import dev.millrace.dashboard.web.JobJson;
 import dev.millrace.proto.DeviceAttributes;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -24,7 +28,7 @@ import picocli.CommandLine.Option;
     name = "status",
     description =
         "Ask a running cluster: its tasks, their devices and memory, the global step,"
-            + " steps/s, staleness, the slowest worker.",
+            + " steps/s, staleness, the slowest worker, and what slows the job.",
     footer = {
       "",
       "Ends with code 1 if a task does not answer. Works with TensorFlow's tasks too, which do",
@@ -78,7 +82,9 @@ public final class StatusCommand implements Callable<Integer> {
     List<TaskPace> tasks;
     Pace pace = null;
     String noPace = "no global step yet";
-    try (ClusterView view = new ClusterView(cluster.cluster(), patience)) {
+    JobVerdict verdict;
+    try (ClusterView view = new ClusterView(cluster.cluster(), patience);
+        JobWatch watch = new JobWatch(cluster.cluster(), new JobLog(), Duration.ZERO, _ -> {})) {
       List<ClusterView.Answer> before = view.ask();
       try (StepReader reader = reader(before, patience)) {
         if (reader == null) {
@@ -96,12 +102,16 @@ public final class StatusCommand implements Callable<Integer> {
         tasks = TaskPace.between(before, before);
         noPace = "no global step: " + e.getMessage();
       }
+      verdict = watch.verdictNow();
     }
     if (report.json) {
-      report.json(facts(tasks, pace));
+      Map<String, Object> facts = facts(tasks, pace);
+      facts.put("verdict", JobJson.verdict(verdict));
+      report.json(facts);
     } else {
       print(tasks);
       report.out().println(pace == null ? noPace : pace);
+      report.out().println(TopCommand.words(verdict));
     }
     return tasks.stream().allMatch(t -> t.answer().isUp()) ? 0 : ErrorPrinter.FAILURE;
   }

@@ -2,10 +2,11 @@ package dev.millrace.cli.files;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.cli.files.Scalars.Point;
 import dev.millrace.cli.text.Amount;
 import dev.millrace.cli.text.CommandOutput;
 import dev.millrace.cli.text.Plot;
+import dev.millrace.dashboard.watch.Scalars;
+import dev.millrace.dashboard.watch.Scalars.Point;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;

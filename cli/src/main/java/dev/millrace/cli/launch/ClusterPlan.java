@@ -3,11 +3,13 @@ package dev.millrace.cli.launch;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cli.text.Json;
 import dev.millrace.cluster.HeldPorts;
+import dev.millrace.cluster.spec.ClusterSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -20,6 +22,7 @@ public final class ClusterPlan implements JobPlan {
 
   private final List<JobTask> tasks = new ArrayList<>();
   private final HeldPorts ports;
+  private final Map<String, List<String>> cluster;
 
   /**
    * Assigns tasks to slots in order: parameter servers, workers, evaluator.
@@ -41,7 +44,7 @@ public final class ClusterPlan implements JobPlan {
     if (here) {
       addresses = ports.addresses();
     }
-    Map<String, List<String>> cluster = new LinkedHashMap<>();
+    cluster = new LinkedHashMap<>();
     cluster.put("ps", addresses.subList(0, servers));
     cluster.put("worker", addresses.subList(servers, servers + workers));
     for (int i = 0; i < slots.size(); i++) {
@@ -106,6 +109,11 @@ public final class ClusterPlan implements JobPlan {
   @Override
   public List<JobTask> tasks() {
     return tasks;
+  }
+
+  @Override
+  public Optional<ClusterSpec> watched() {
+    return Optional.of(ClusterSpec.of(cluster));
   }
 
   @Override

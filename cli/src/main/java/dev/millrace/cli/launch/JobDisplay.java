@@ -3,6 +3,8 @@ package dev.millrace.cli.launch;
 import dev.millrace.base.MillraceException;
 import dev.millrace.base.Timers;
 import dev.millrace.cli.text.ErrorPrinter;
+import dev.millrace.dashboard.watch.JobLog;
+import dev.millrace.dashboard.watch.JobWatch;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
@@ -28,6 +30,11 @@ public final class JobDisplay {
   private final boolean colour;
   private final Path logs;
 
+  /** Where the page finds what is printed; null while nobody watches. */
+  private volatile JobLog observed;
+
+  private volatile JobWatch watch;
+
   /**
    * A display on these streams.
    *
@@ -51,6 +58,28 @@ public final class JobDisplay {
     return Path.of("millrace-logs", job + "-" + time);
   }
 
+  /** Also tells {@code log} what tasks print, and {@code jobWatch} when they end well. */
+  void observe(JobLog log, JobWatch jobWatch) {
+    observed = log;
+    watch = jobWatch;
+  }
+
+  /** A task has ended well. */
+  void ended(JobTask task) {
+    JobWatch w = watch;
+    if (w != null) {
+      // A rank is watched as a task of the job 'rank'.
+      w.ended(task.name().replace(' ', '/'));
+    }
+  }
+
+  private void observe(JobTask task, String line) {
+    JobLog log = observed;
+    if (log != null) {
+      log.line(task.name(), line);
+    }
+  }
+
   /** The output of a task, the {@code number}th of the job. */
   TaskOutput of(JobTask task, int number) {
     String label = "[" + task.label() + "] ";
@@ -58,7 +87,11 @@ public final class JobDisplay {
       label = "\033[3" + (1 + number % COLOURS) + "m" + label + "\033[0m";
     }
     return new TaskOutput(
-        all || task.chief() ? out : null, all ? err : null, all ? label : null, log(task));
+        all || task.chief() ? out : null,
+        all ? err : null,
+        all ? label : null,
+        log(task),
+        line -> observe(task, line));
   }
 
   private PrintWriter log(JobTask task) {
@@ -82,6 +115,10 @@ public final class JobDisplay {
 
   /** Tells the user what happens to the job. */
   void say(String sentence) {
+    JobLog log = observed;
+    if (log != null) {
+      log.event("launcher", sentence, true);
+    }
     synchronized (err) {
       err.println(ErrorPrinter.PREFIX + sentence);
       err.flush();

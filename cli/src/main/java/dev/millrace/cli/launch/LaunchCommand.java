@@ -44,7 +44,7 @@ public final class LaunchCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     CommandLine line = spec.commandLine();
-    RingPlan plan = new RingPlan(slots(), Program.executable(command), hosts.exported());
+    RingPlan plan = new RingPlan(slots(), Program.executable(command), hosts.exported(), false);
     JobDisplay display =
         new JobDisplay(line.getOut(), line.getErr(), true, Terminal.hasColours(), null);
     try (SupervisedJob job =

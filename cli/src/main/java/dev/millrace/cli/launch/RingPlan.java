@@ -2,6 +2,9 @@ package dev.millrace.cli.launch;
 
 import dev.millrace.base.ProcessEnvironment;
 import dev.millrace.base.config.Config;
+import dev.millrace.base.config.RankSettings;
+import dev.millrace.cluster.HeldPorts;
+import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.collective.Ring;
 import dev.millrace.collective.Settings;
 import dev.millrace.collective.member.RankConfig;
@@ -15,6 +18,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The ranks of a ring. The launcher itself runs the ring's coordinator, so ranks find each other
@@ -26,22 +30,36 @@ public final class RingPlan implements JobPlan {
   private final Map<String, String> exported;
   private RingCoordinator coordinator;
 
-  /** Ranks in {@code slots} that run {@code command}, with the variables {@code exported}. */
-  RingPlan(List<HostSlots.Slot> slots, List<String> command, Map<String, String> exported) {
+  /** Where the ranks answer how they are; null if nobody is to ask. */
+  private final HeldPorts ports;
+
+  /**
+   * Ranks in {@code slots} that run {@code command}, with the variables {@code exported}.
+   *
+   * @param watched whether they are to answer how they are, which they can on this machine alone
+   */
+  RingPlan(
+      List<HostSlots.Slot> slots,
+      List<String> command,
+      Map<String, String> exported,
+      boolean watched) {
     this.slots = slots;
+    boolean here = slots.stream().allMatch(s -> HostAddresses.isHere(s.host()));
+    ports = watched && here ? HeldPorts.take(slots.size()) : null;
     this.command = command;
     this.exported = exported;
   }
 
   /** A ring of {@code ranks} on this machine, with the variables {@code exported}. */
-  public static RingPlan here(int ranks, List<String> command, Map<String, String> exported) {
+  public static RingPlan here(
+      int ranks, List<String> command, Map<String, String> exported, boolean watched) {
     List<HostSlots> here = List.of(new HostSlots(HostAddresses.LOCAL, ranks));
-    return new RingPlan(HostSlots.assign(here, ranks, "ranks"), command, exported);
+    return new RingPlan(HostSlots.assign(here, ranks, "ranks"), command, exported, watched);
   }
 
   @Override
   public List<JobTask> tasks() throws IOException {
-    close();
+    closeCoordinator();
     Token token = Token.random();
     InetAddress here =
         HostAddresses.meetingPoint(slots.stream().map(HostSlots.Slot::host).toList());
@@ -65,6 +83,9 @@ public final class RingPlan implements JobPlan {
     if (!here.isLoopbackAddress()) {
       shared.putIfAbsent("MILLRACE_BIND", "0.0.0.0");
     }
+    if (ports != null) {
+      shared.put(RankSettings.STATUS.variable(), String.join(",", ports.addresses()));
+    }
     List<JobTask> tasks = new ArrayList<>();
     for (HostSlots.Slot s : slots) {
       Map<String, String> own = new LinkedHashMap<>(shared);
@@ -78,7 +99,21 @@ public final class RingPlan implements JobPlan {
   }
 
   @Override
+  public Optional<ClusterSpec> watched() {
+    return ports == null
+        ? Optional.empty()
+        : Optional.of(ClusterSpec.of(Map.of("rank", ports.addresses())));
+  }
+
+  @Override
   public void close() {
+    closeCoordinator();
+    if (ports != null) {
+      ports.close();
+    }
+  }
+
+  private void closeCoordinator() {
     if (coordinator != null) {
       coordinator.close();
       coordinator = null;

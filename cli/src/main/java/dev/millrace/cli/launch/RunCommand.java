@@ -101,6 +101,8 @@ public final class RunCommand implements Callable<Integer> {
 
   @Mixin HostFlags hosts;
 
+  @Mixin DashboardFlags page;
+
   @Parameters(arity = "1..*", paramLabel = "COMMAND", description = "The program, after --.")
   List<String> command;
 
@@ -116,12 +118,15 @@ public final class RunCommand implements Callable<Integer> {
     CommandLine line = spec.commandLine();
     JobDisplay display =
         new JobDisplay(line.getOut(), line.getErr(), showAll, Terminal.hasColours(), folder);
-    try (SupervisedJob job =
-        new SupervisedJob(
-            plan(slots, servers, training, program, folder), policy, hosts.sshCommand(), display)) {
+    JobPlan plan = plan(slots, servers, training, program, folder);
+    try (SupervisedJob job = new SupervisedJob(plan, policy, hosts.sshCommand(), display);
+        JobObserver observer = JobObserver.of(plan, page, display, folder)) {
       line.getOut().printf("Running %s. The logs are in %s.%n", shape(servers, training), folder);
       line.getOut().flush();
-      job.run().check(folder);
+      observer.announce(line.getOut());
+      JobOutcome outcome = job.run();
+      observer.summarize(line.getOut());
+      outcome.check(folder);
     }
     return 0;
   }
@@ -186,10 +191,8 @@ public final class RunCommand implements Callable<Integer> {
       exported.putIfAbsent(CommandSettings.LIVE.variable(), "true");
     }
     return switch (mode) {
-      case LOCAL ->
-          JobPlan.of(
-              List.of(new JobTask("worker/0", slots.getFirst().host(), true, program, exported)));
-      case RING -> new RingPlan(slots, program, exported);
+      case LOCAL -> new LocalPlan(slots.getFirst().host(), program, exported, page.isGiven());
+      case RING -> new RingPlan(slots, program, exported, page.isGiven());
       default -> new ClusterPlan(slots, servers, training, port, program, exported);
     };
   }

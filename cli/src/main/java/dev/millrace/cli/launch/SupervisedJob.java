@@ -179,6 +179,7 @@ public final class SupervisedJob implements AutoCloseable {
     member.output.awaitRest();
     JobOutcome result = member.result();
     if (result.code() == 0) {
+      display.ended(member.task);
       if (member.task.chief() && !policy.together()) {
         chiefIsDone();
       }

@@ -38,6 +38,9 @@ final class TaskOutput implements AutoCloseable {
 
   private final PrintWriter log;
 
+  /** Told of every line. */
+  private final java.util.function.Consumer<String> listener;
+
   /** The readers of the last start. Written by the thread that starts the process. */
   private volatile List<Thread> readers = List.of();
 
@@ -46,7 +49,13 @@ final class TaskOutput implements AutoCloseable {
 
   private volatile String lastOutput = "";
 
-  TaskOutput(PrintWriter out, PrintWriter err, String label, PrintWriter log) {
+  TaskOutput(
+      PrintWriter out,
+      PrintWriter err,
+      String label,
+      PrintWriter log,
+      java.util.function.Consumer<String> listener) {
+    this.listener = listener;
     this.out = out;
     this.err = err;
     this.label = label;
@@ -149,6 +158,7 @@ final class TaskOutput implements AutoCloseable {
 
   /** Adds a line to the log. */
   void note(String line) {
+    listener.accept(line);
     if (log != null) {
       log.println(line);
     }

@@ -1,4 +1,4 @@
-package dev.millrace.cli.files;
+package dev.millrace.dashboard.watch;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
@@ -22,12 +22,12 @@ import java.util.stream.Stream;
  * The numbers in event files: for each run, which is a folder of event files, and each tag a series
  * of points.
  */
-final class Scalars {
+public final class Scalars {
   /** A number with the step and the time (seconds since 1970) it belongs to. */
-  record Point(long step, double time, double value) {}
+  public record Point(long step, double time, double value) {}
 
   /** What identifies a series. */
-  record Key(String run, String tag) implements Comparable<Key> {
+  public record Key(String run, String tag) implements Comparable<Key> {
     @Override
     public int compareTo(Key k) {
       return tag.equals(k.tag) ? run.compareTo(k.run) : tag.compareTo(k.tag);
@@ -44,7 +44,7 @@ final class Scalars {
   private Scalars() {}
 
   /** All series of an event file, or of those in a folder and the folders in it. */
-  static Scalars read(Path place) {
+  public static Scalars read(Path place) {
     List<Path> files;
     try (Stream<Path> found = Files.walk(place)) {
       files =
@@ -103,7 +103,7 @@ final class Scalars {
   }
 
   /** The series in order of tag and run, each in order of steps. */
-  Map<Key, List<Point>> series() {
+  public Map<Key, List<Point>> series() {
     return series;
   }
 }
