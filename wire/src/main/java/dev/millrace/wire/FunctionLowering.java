@@ -9,6 +9,7 @@ import dev.millrace.proto.DataType;
 import dev.millrace.proto.FunctionDef;
 import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.NodeDef;
+import dev.millrace.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -51,6 +52,9 @@ final class FunctionLowering {
   /** Which of these edges are inside the caller's context. */
   private final Map<String, boolean[]> outputsInside = new HashMap<>();
 
+  /** The string constants, by name: the target of a remote call may be one. */
+  private final Map<String, NodeDef> constants = new HashMap<>();
+
   private int depth;
 
   private FunctionLowering(OpRegistry registry, Map<String, FunctionDef> functions) {
@@ -72,6 +76,7 @@ final class FunctionLowering {
       return new Lowered(def.getNodeList(), Map.of());
     }
     Map<String, List<String>> callers = new HashMap<>();
+    def.getNodeList().forEach(l::noteConstant);
     for (NodeDef n : def.getNodeList()) {
       l.emit(n, new boolean[data(n).size()], null);
       if (l.outputs.containsKey(n.getName())) {
@@ -83,9 +88,17 @@ final class FunctionLowering {
     return new Lowered(nodes, callers);
   }
 
+  private void noteConstant(NodeDef n) {
+    if (n.getOp().equals("Const")
+        && n.getAttrMap().containsKey("dtype")
+        && n.getAttrOrThrow("dtype").getType() == DataType.DT_STRING) {
+      constants.put(n.getName(), n);
+    }
+  }
+
   private boolean isCall(NodeDef n) {
     return switch (n.getOp()) {
-      case "PartitionedCall", "StatefulPartitionedCall" -> true;
+      case "PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "SymbolicGradient" -> true;
       case "If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile" -> true;
       default -> registry.find(n.getOp()) == null && functions.containsKey(n.getOp());
     };
@@ -116,6 +129,7 @@ final class FunctionLowering {
               .formatted(n.getName(), out.size(), depth));
     }
     if (!isCall(n)) {
+      noteConstant(n);
       out.add(n);
       return FunctionBody.hasEffect(registry.find(n.getOp()));
     }
@@ -126,6 +140,8 @@ final class FunctionLowering {
         case "If", "StatelessIf" -> lowerIf(site);
         case "Case", "StatelessCase" -> lowerCase(site);
         case "While", "StatelessWhile" -> lowerWhile(site);
+        case "RemoteCall" -> lowerRemoteCall(site);
+        case "SymbolicGradient" -> lowerGradient(site);
         default -> lowerCall(site);
       };
     } finally {
@@ -376,6 +392,52 @@ final class FunctionLowering {
         IntStream.range(0, body.results.size()).mapToObj(signature::resultType).toList();
     leave(site, known(n, types), body.results, body.inside, body.effects);
     return !body.effects.isEmpty();
+  }
+
+  /** A call on another device, whose name must be a constant: nodes are placed before they run. */
+  private boolean lowerRemoteCall(Site site) {
+    NodeDef n = site.caller;
+    List<String> inputs = data(n);
+    if (inputs.isEmpty()) {
+      throw MillraceException.invalid("RemoteCall '%s' has no target.", n.getName());
+    }
+    NodeDef target = constants.get(nodeOf(resolve(inputs.getFirst())));
+    if (target == null) {
+      throw new MillraceException(
+          Code.UNIMPLEMENTED,
+          "RemoteCall '%s': its target '%s' is not a constant. Name the device by tf.constant."
+              .formatted(n.getName(), inputs.getFirst()));
+    }
+    String device;
+    try (Tensor t = TensorCodec.decode(target.getAttrOrThrow("value").getTensor())) {
+      device = DeviceSpec.parse(t.stringAt(0)).toString();
+    }
+    NodeDef.Builder call =
+        n.toBuilder()
+            .setOp("StatefulPartitionedCall")
+            .setDevice(merged(device, n.getDevice()))
+            .clearInput()
+            .addAllInput(inputs.subList(1, inputs.size()))
+            .addAllInput(controls(n));
+    boolean[] inside = Arrays.copyOfRange(site.inside, 1, site.inside.length);
+    return lowerCall(new Site(call.build(), inside, site.context));
+  }
+
+  /** The gradient of a function, computed beside the caller. */
+  private boolean lowerGradient(Site site) {
+    NodeDef n = site.caller;
+    List<String> controls = new ArrayList<>(controls(n));
+    if (site.context != null) {
+      controls.add("^" + site.context);
+    }
+    FunctionGradient gradient =
+        new FunctionGradient(
+            n, registry, functions, n.getName() + "/_gradient/", data(n), controls);
+    out.addAll(gradient.nodes());
+    boolean[] inside = new boolean[gradient.results().size()];
+    Arrays.fill(inside, true);
+    leave(site, types(n, "Tout"), gradient.results(), inside, List.of());
+    return false;
   }
 
   // ---- branches ----

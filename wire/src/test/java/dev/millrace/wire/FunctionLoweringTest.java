@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.graph.Graph;
+import dev.millrace.graph.Node;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.AttrValue;
 import dev.millrace.proto.DataType;
@@ -16,7 +18,11 @@ import dev.millrace.proto.GraphDef;
 import dev.millrace.proto.NameAttrList;
 import dev.millrace.proto.NodeDef;
 import dev.millrace.proto.OpDef;
+import dev.millrace.proto.TensorProto;
+import dev.millrace.proto.TensorShapeProto;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 class FunctionLoweringTest {
@@ -136,5 +142,106 @@ class FunctionLoweringTest {
     FunctionDef bad = function("bad", "sum:z:0", node("sum", "AddV2", "a", "b"));
     MillraceException e = refused(graph(List.of(bad), X, call("f", "bad", "x")));
     assertTrue(e.getMessage().contains("'bad'") && e.getMessage().contains("'b'"), e::getMessage);
+  }
+
+  private static NodeDef calling(String op, String function, NodeDef call) {
+    AttrValue.ListValue two =
+        AttrValue.ListValue.newBuilder()
+            .addType(DataType.DT_FLOAT)
+            .addType(DataType.DT_FLOAT)
+            .build();
+    return call.toBuilder()
+        .setOp(op)
+        .putAttr("Tin", AttrValue.newBuilder().setList(two).build())
+        .putAttr("Tout", FLOATS)
+        .putAttr(
+            "f",
+            AttrValue.newBuilder().setFunc(NameAttrList.newBuilder().setName(function)).build())
+        .build();
+  }
+
+  /** The square of a has the slope 2 a: its nodes read the argument and the gradient given. */
+  @Test
+  void theGradientOfAFunctionIsComputedFromItsInputs() {
+    FunctionDef square = function("square", "y:y:0", node("y", "Square", "a"));
+    NodeDef dy = X.toBuilder().setName("dy").build();
+    Graph g = StandardOps.newGraph();
+    GraphCodec.importInto(
+        graph(
+            List.of(square),
+            X,
+            dy,
+            calling("SymbolicGradient", "square", node("g", "", "x", "dy")),
+            node("z", "Neg", "g")),
+        g,
+        true);
+    Set<String> read = new TreeSet<>();
+    collect(g.node("z"), read);
+    assertTrue(read.containsAll(Set.of("x", "dy")), read::toString);
+    assertEquals(g.node("z").input(0), g.output("g:0"));
+  }
+
+  private static void collect(Node n, Set<String> names) {
+    if (names.add(n.name())) {
+      n.inputs().forEach(in -> collect(in.node(), names));
+    }
+  }
+
+  @Test
+  void aGradientWithoutThoseOfTheResultsIsRefused() {
+    MillraceException e =
+        refused(graph(List.of(TWICE), X, calling("SymbolicGradient", "twice", node("g", "", "x"))));
+    assertTrue(e.getMessage().contains("'g' has 1 inputs") && e.getMessage().contains("needs 2"));
+  }
+
+  private static NodeDef text(String name, String value) {
+    return NodeDef.newBuilder()
+        .setName(name)
+        .setOp("Const")
+        .putAttr("dtype", AttrValue.newBuilder().setType(DataType.DT_STRING).build())
+        .putAttr(
+            "value",
+            AttrValue.newBuilder()
+                .setTensor(
+                    TensorProto.newBuilder()
+                        .setDtype(DataType.DT_STRING)
+                        .setTensorShape(TensorShapeProto.getDefaultInstance())
+                        .addStringVal(ByteString.copyFromUtf8(value)))
+                .build())
+        .build();
+  }
+
+  @Test
+  void aRemoteCallRunsOnItsTarget() {
+    Graph g = StandardOps.newGraph();
+    GraphCodec.importInto(
+        graph(
+            List.of(TWICE),
+            X,
+            text("there", "/job:worker/task:1"),
+            calling("RemoteCall", "twice", node("f", "", "there", "x"))),
+        g,
+        true);
+    Node sum = g.output("f:0").node();
+    assertEquals("AddV2", sum.op().name());
+    assertEquals("/job:worker/task:1", sum.device());
+  }
+
+  @Test
+  void aRemoteCallWithATargetKnownOnlyLaterSaysWhatToDo() {
+    NodeDef where =
+        X.toBuilder()
+            .setName("where")
+            .putAttr("dtype", AttrValue.newBuilder().setType(DataType.DT_STRING).build())
+            .build();
+    MillraceException e =
+        refused(
+            graph(
+                List.of(TWICE),
+                X,
+                where,
+                calling("RemoteCall", "twice", node("f", "", "where", "x"))));
+    assertEquals(Code.UNIMPLEMENTED, e.code());
+    assertTrue(e.getMessage().contains("tf.constant"), e::getMessage);
   }
 }

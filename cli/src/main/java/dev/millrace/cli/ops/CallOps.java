@@ -9,10 +9,12 @@ final class CallOps {
           "Case",
           "If",
           "PartitionedCall",
+          "RemoteCall",
           "StatefulPartitionedCall",
           "StatelessCase",
           "StatelessIf",
           "StatelessWhile",
+          "SymbolicGradient",
           "While");
 
   private CallOps() {}
