@@ -4,6 +4,7 @@ import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.Op;
 import dev.millrace.ops.StandardOps;
 import dev.millrace.proto.ClusterDef;
+import dev.millrace.proto.ConfigProto;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -14,9 +15,9 @@ import java.util.List;
 
 /**
  * Millrace servers in one process, for {@code build/tensorflow-tests}. Each line of standard input
- * {@code CPUS JOB TASK CLUSTER}, with a ClusterDef in base 64, starts a server and is answered by
- * {@code ok TARGET} or {@code error MESSAGE}. The line {@code ops} is answered by the names of all
- * ops in one line. The process ends with its input.
+ * {@code SESSIONS JOB TASK CLUSTER}, with the sessions' ConfigProto and a ClusterDef in base 64,
+ * starts a server and is answered by {@code ok TARGET} or {@code error MESSAGE}. The line {@code
+ * ops} is answered by the names of all ops in one line. The process ends with its input.
  *
  * <p>Threading: one thread reads; the servers have their own.
  */
@@ -43,8 +44,8 @@ public final class ServerHost {
       ClusterSpec cluster =
           ClusterSpec.decode(ClusterDef.parseFrom(Base64.getDecoder().decode(words[3])));
       TaskId task = new TaskId(words[1], Integer.parseInt(words[2]));
-      int cpus = Integer.parseInt(words[0]);
-      Server server = Server.start(cluster, task, StandardOps.registry(), cpus);
+      ConfigProto sessions = ConfigProto.parseFrom(Base64.getDecoder().decode(words[0]));
+      Server server = Server.start(cluster, task, StandardOps.registry(), sessions);
       servers.add(server);
       return "ok " + server.target();
     } catch (Exception e) {

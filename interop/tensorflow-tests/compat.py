@@ -217,14 +217,15 @@ class Host:
   lock = threading.Lock()
 
   @classmethod
-  def start(cls, cluster_def, job, task, cpus=1):
+  def start(cls, cluster_def, job, task, sessions):
     line = base64.b64encode(cluster_def.SerializeToString()).decode()
+    config = base64.b64encode(sessions.SerializeToString()).decode()
     with cls.lock:
       if cls.process is None:
         log = open(os.environ.get("MILLRACE_HOST_LOG", os.devnull), "a")
         cls.process = subprocess.Popen(cls.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
                                        text=True)
-      cls.process.stdin.write(f"{cpus} {job} {task} {line}\n")
+      cls.process.stdin.write(f"{config} {job} {task} {line}\n")
       cls.process.stdin.flush()
       answer = cls.process.stdout.readline().strip()
     if not answer.startswith("ok "):
@@ -242,7 +243,7 @@ class Host:
 def millrace_servers(command):
   """Replaces tf.train.Server by a Millrace server."""
   Host.command = command
-  from tensorflow.core.protobuf import tensorflow_server_pb2
+  from tensorflow.core.protobuf import config_pb2
   from tensorflow.python.framework import errors
   from tensorflow.python.training import server_lib
 
@@ -257,8 +258,11 @@ def millrace_servers(command):
     def start(self):
       if self._target is None:
         d = self._server_def
-        cpus = d.default_session_config.device_count.get("CPU", 1) or 1
-        self._target = Host.start(d.cluster, d.job_name, d.task_index, cpus)
+        sessions = config_pb2.ConfigProto()
+        sessions.CopyFrom(d.default_session_config)
+        # An empty message would be no word on the line.
+        sessions.device_count["CPU"] = sessions.device_count["CPU"] or 1
+        self._target = Host.start(d.cluster, d.job_name, d.task_index, sessions)
 
     def join(self):
       threading.Event().wait()

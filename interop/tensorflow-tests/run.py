@@ -17,6 +17,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # The ClusterDef of one job "localhost" with task 0 at localhost:0, as bytes of the protocol buffer.
 LOCALHOST = b"\x0a\x1c\x0a\x09localhost\x12\x0f\x08\x00\x12\x0blocalhost:0"
 
+# The ConfigProto of sessions with device_count {"CPU": 1}, in base 64.
+ONE_CPU = base64.b64encode(b"\x0a\x07\x0a\x03CPU\x10\x01").decode()
+
 
 class Forker:
   """The process that has TensorFlow loaded and forks one process per job."""
@@ -59,7 +62,7 @@ class Side:
   def start_millrace(self):
     log = open(os.path.join(self.settings.out, "millrace-server.log"), "a")
     process = subprocess.Popen(self.settings.host, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
-    process.stdin.write("1 localhost 0 " + base64.b64encode(LOCALHOST).decode() + "\n")
+    process.stdin.write(ONE_CPU + " localhost 0 " + base64.b64encode(LOCALHOST).decode() + "\n")
     process.stdin.flush()
     answer = process.stdout.readline().split()
     if not answer or answer[0] != "ok":
