@@ -7,9 +7,13 @@ import dev.millrace.ops.image.ImageOps;
 import dev.millrace.ops.linear.LinearOps;
 import dev.millrace.ops.lookup.LookupOps;
 import dev.millrace.ops.matrix.MatrixOps;
+import dev.millrace.ops.queue.BarrierOps;
+import dev.millrace.ops.random.CandidateSamplers;
+import dev.millrace.ops.random.GammaPoisson;
 import dev.millrace.ops.random.StatelessRandomV2;
 import dev.millrace.ops.rearrange.RearrangeOps;
 import dev.millrace.ops.scatter.ScatterOps;
+import dev.millrace.ops.segment.SegmentOps;
 import dev.millrace.ops.space.SpaceOps;
 import dev.millrace.ops.special.SpecialOps;
 import dev.millrace.ops.text.TextOps;
@@ -75,8 +79,28 @@ final class OnDemand {
               () -> StatelessRandomV2.ALL),
           OpFamily.of(
               """
-              DataFormatDimMap DataFormatVecPermute GuaranteeConst HistogramFixedWidth LowerBound
-              MirrorPad MirrorPadGrad ParallelConcat ReverseSequence Roll UniqueV2
+              AllCandidateSampler ComputeAccidentalHits FixedUnigramCandidateSampler
+              LearnedUnigramCandidateSampler LogUniformCandidateSampler
+              ThreadUnsafeUnigramCandidateSampler UniformCandidateSampler
+              """,
+              () -> CandidateSamplers.ALL),
+          OpFamily.of(
+              """
+              Barrier BarrierClose BarrierIncompleteSize BarrierInsertMany BarrierReadySize
+              BarrierTakeMany ConsumeMutexLock MutexLock MutexV2
+              """,
+              () -> BarrierOps.ALL),
+          OpFamily.of("RandomGamma RandomPoisson RandomPoissonV2", () -> GammaPoisson.ALL),
+          OpFamily.of(
+              """
+              SegmentMax SegmentMean SegmentMin SegmentProd UnsortedSegmentMax UnsortedSegmentMin
+              UnsortedSegmentProd
+              """,
+              () -> SegmentOps.ALL),
+          OpFamily.of(
+              """
+              Bincount DataFormatDimMap DataFormatVecPermute DenseBincount GuaranteeConst
+              HistogramFixedWidth LowerBound MirrorPad MirrorPadGrad ParallelConcat ReverseSequence Roll UniqueV2
               UniqueWithCountsV2 UnravelIndex UpperBound
               """,
               () -> RearrangeOps.ALL),
@@ -102,10 +126,11 @@ final class OnDemand {
               () -> SpecialOps.ALL),
           OpFamily.of(
               """
-              AsString DecodeBase64 EncodeBase64 ReduceJoin StringFormat StringLength StringLower
-              StringSplit StringSplitV2 StringStrip StringToHashBucket StringToHashBucketFast
-              StringToHashBucketStrong StringUpper Substr UnicodeDecode UnicodeDecodeWithOffsets
-              UnicodeEncode UnicodeTranscode UnsortedSegmentJoin
+              AsString DecodeBase64 EncodeBase64 Fingerprint ReduceJoin RegexReplace
+              StaticRegexReplace StringFormat StringLength StringLower StringSplit StringSplitV2
+              StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong
+              StringToNumber StringUpper Substr UnicodeDecode UnicodeDecodeWithOffsets UnicodeEncode
+              UnicodeTranscode UnsortedSegmentJoin
               """,
               () -> TextOps.ALL),
           OpFamily.of(

@@ -137,7 +137,7 @@ public final class Gather {
   }
 
   /** The coordinates of element {@code i} of a tensor, as TensorFlow writes them. */
-  static String position(Shape shape, long i) {
+  public static String position(Shape shape, long i) {
     StringBuilder s = new StringBuilder();
     for (int d = shape.rank() - 1; d >= 0; d--) {
       s.insert(0, i % shape.dim(d)).insert(0, d > 0 ? "," : "");

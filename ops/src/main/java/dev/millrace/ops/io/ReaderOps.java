@@ -31,6 +31,7 @@ final class ReaderOps {
           int skipped = node.intAttr("skip_header_lines");
           return work -> new TextLines(work, skipped);
         }),
+    BLOCKS("FixedLengthRecordReader", "encoding: string = ''", FixedLengthRecords::opener),
     WHOLE("WholeFileReader", null, node -> work -> once(work, WholeFiles.contents(work))),
     IDENTITY("IdentityReader", null, node -> work -> once(work, null));
 
@@ -63,8 +64,11 @@ final class ReaderOps {
     if (flavor == Flavor.LINES) {
       op.attr(flavor.attr);
     }
+    if (flavor == Flavor.BLOCKS) {
+      FixedLengthRecords.SIZES.forEach(op::attr);
+    }
     op.attr("container: string = ''").attr("shared_name: string = ''");
-    if (flavor == Flavor.RECORDS) {
+    if (flavor == Flavor.RECORDS || flavor == Flavor.BLOCKS) {
       op.attr(flavor.attr);
     }
     return op.output("reader_handle: resource")

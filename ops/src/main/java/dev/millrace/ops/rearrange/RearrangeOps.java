@@ -13,6 +13,7 @@ public final class RearrangeOps {
               SequenceOrder.ALL,
               UniqueRows.ALL,
               SortedSearch.ALL,
+              List.of(Counts.OP, Counts.DENSE),
               ConcatLists.ALL)
           .flatMap(List::stream)
           .toList();

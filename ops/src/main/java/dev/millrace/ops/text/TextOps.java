@@ -14,7 +14,14 @@ public final class TextOps {
               SplitText.ALL,
               JoinedText.ALL,
               Unicode.ALL,
-              List.of(AsString.OP, Substr.OP, StringFormat.OP))
+              List.of(
+                  AsString.OP,
+                  Fingerprint.OP,
+                  RegexReplace.OP,
+                  RegexReplace.STATIC,
+                  StringFormat.OP,
+                  StringToNumber.OP,
+                  Substr.OP))
           .flatMap(List::stream)
           .toList();
 

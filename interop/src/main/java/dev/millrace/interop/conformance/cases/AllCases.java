@@ -47,6 +47,8 @@ public final class AllCases {
         new SpecialCases(),
         new LinearCases(),
         new RearrangeCases(),
-        new ImageCases());
+        new ImageCases(),
+        new SegmentCases(),
+        new SamplingCases());
   }
 }

@@ -24,6 +24,11 @@ public final class FileCases extends CaseTable {
     reader("TFRecordReader", Map.of(), recordFiles());
     reader("TextLineReader", Map.of("skip_header_lines", 1), textFiles());
     reader("WholeFileReader", Map.of(), textFiles());
+    reader("FixedLengthRecordReader", Map.of("record_bytes", 3), textFiles());
+    reader(
+        "FixedLengthRecordReader",
+        Map.of("record_bytes", 4, "header_bytes", 2, "footer_bytes", 1, "hop_bytes", 2),
+        textFiles());
     reader("IdentityReader", Map.of(), List.of("one", "two", "three", "four", "five", "six"));
     missingFile();
     matchingFiles();

@@ -32,6 +32,62 @@ public final class QueueCases extends CaseTable {
     }
     sparseAccumulator();
     stage();
+    barrier();
+    mutex();
+  }
+
+  private void barrier() {
+    Map<String, Object> types = Map.of("component_types", List.of(DType.FLOAT, DType.INT64));
+    Scenario s = scenario("Barrier");
+    GraphWriter g = s.graph();
+    g.add(
+        "b",
+        "Barrier",
+        Map.of(
+            "component_types", List.of(DType.FLOAT, DType.INT64),
+            "shapes", List.of(Shape.of(2), Shape.scalar())));
+    g.add("shapeless", "Barrier", types);
+    g.add("vain", "BarrierReadySize", Map.of(), "shapeless");
+    s.fails(Code.INVALID_ARGUMENT, "vain");
+    g.constant("keys", Tensor.vector("a", "b", "c"));
+    g.constant("more", Tensor.vector("c", "a"));
+    g.constant("new", Tensor.vector("z"));
+    g.constant("known", Tensor.vector("b"));
+    g.constant("v", floats(1, 2));
+    g.constant("x", floats(3, 2));
+    g.constant("y", longs(7, 8));
+    g.constant("w", longs(9));
+    g.constant("one", Tensor.scalar(1));
+    g.constant("nine", Tensor.scalar(9));
+    g.add("first", "BarrierInsertMany", Map.of("component_index", 0), "b", "keys", "x");
+    g.add("second", "BarrierInsertMany", Map.of("component_index", 1), "b", "more", "y");
+    g.add("again", "BarrierInsertMany", Map.of("component_index", 0), "b", "known", "v");
+    g.add("strange", "BarrierInsertMany", Map.of("component_index", 1), "b", "new", "w");
+    g.add("none", "BarrierInsertMany", Map.of("component_index", 2), "b", "more", "y");
+    g.add("take", "BarrierTakeMany", types, "b", "one");
+    Map<String, Object> small =
+        Map.of("component_types", List.of(DType.FLOAT, DType.INT64), "allow_small_batch", true);
+    g.add("rest", "BarrierTakeMany", small, "b", "nine");
+    g.add("ready", "BarrierReadySize", Map.of(), "b");
+    g.add("waiting", "BarrierIncompleteSize", Map.of(), "b");
+    g.add("close", "BarrierClose", Map.of(), "b");
+    g.add("cancel", "BarrierClose", Map.of("cancel_pending_enqueues", true), "b");
+    s.run("first").fetch("ready", "waiting").run("second").fetch("ready", "waiting");
+    s.fails(Code.INVALID_ARGUMENT, "again").fails(Code.INVALID_ARGUMENT, "none");
+    s.fetch("take:0", "take:1", "take:2", "take:3").fetch("ready", "waiting");
+    s.run("close").fails(Code.CANCELLED, "close").fails(Code.CANCELLED, "strange");
+    s.fetch("rest:0", "rest:1", "rest:2", "rest:3").run("cancel").fails(Code.CANCELLED, "cancel");
+    s.fetch("ready", "waiting").fails(Code.OUT_OF_RANGE, "take").fails(Code.OUT_OF_RANGE, "rest");
+  }
+
+  private void mutex() {
+    Scenario s = scenario("MutexLock");
+    GraphWriter g = s.graph();
+    g.add("m", "MutexV2", Map.of());
+    g.add("lock", "MutexLock", Map.of(), "m");
+    g.add("unlock", "ConsumeMutexLock", Map.of(), "lock");
+    // Twice: the first must have given it back, consumed or forgotten with its step.
+    s.run("unlock").run("unlock").run("lock").run("unlock");
   }
 
   private void firstInFirstOut() {

@@ -21,6 +21,67 @@ public final class StringCases extends CaseTable {
     joins();
     prints();
     unicode();
+    numbers();
+    replacements();
+    fingerprints();
+  }
+
+  private void numbers() {
+    String op = "StringToNumber";
+    for (DType dtype : List.of(DType.INT32, DType.INT64)) {
+      op(op, Tensor.vector("12", "-3", " 7 ", "0")).with("out_type", dtype);
+      op(op, Tensor.scalar("1.5")).with("out_type", dtype).fails(Code.INVALID_ARGUMENT);
+      op(op, Tensor.scalar("99999999999999999999"))
+          .with("out_type", dtype)
+          .fails(Code.INVALID_ARGUMENT);
+    }
+    for (DType dtype : List.of(DType.FLOAT, DType.DOUBLE)) {
+      op(op, Tensor.vector("12", "-3.25", " 7e2 ", ".5", "1e-3")).with("out_type", dtype);
+      op(op, Tensor.vector("inf", "-inf", "Inf", "nan")).with("out_type", dtype);
+      for (String bad : List.of("", "x", "1f", "1.5d", "1 2", "Infinity")) {
+        op(op, Tensor.scalar(bad)).with("out_type", dtype).fails(Code.INVALID_ARGUMENT);
+      }
+    }
+  }
+
+  private void replacements() {
+    Tensor some = Tensor.vector("abc abc", "", "xyz", "a.b$c\\", "Ä a1 b2");
+    for (boolean all : new boolean[] {true, false}) {
+      for (String[] how :
+          List.of(
+              new String[] {"b", "_"},
+              new String[] {"([a-z])([0-9])", "\\2\\1\\0"},
+              new String[] {"", "-"},
+              new String[] {"a", "\\\\$"},
+              new String[] {"(a)(b)?", "<\\1>"},
+              new String[] {"[^ ]+$", ""})) {
+        op("StaticRegexReplace", some)
+            .with("pattern", how[0])
+            .with("rewrite", how[1])
+            .with("replace_global", all);
+        op("RegexReplace", some, Tensor.scalar(how[0]), Tensor.scalar(how[1]))
+            .with("replace_global", all);
+      }
+    }
+    op("StaticRegexReplace", some)
+        .with("pattern", "(")
+        .with("rewrite", "")
+        .fails(Code.INVALID_ARGUMENT);
+    op("RegexReplace", some, Tensor.scalar("("), Tensor.scalar("")).fails(Code.INVALID_ARGUMENT);
+    op("RegexReplace", some, Tensor.vector("a", "b"), Tensor.scalar(""))
+        .fails(Code.INVALID_ARGUMENT);
+  }
+
+  private void fingerprints() {
+    Tensor method = Tensor.scalar("farmhash64");
+    for (DType dtype : List.of(DType.FLOAT, DType.INT64, DType.UINT8, DType.BOOL)) {
+      op("Fingerprint", any(dtype, 3, 4), method).noGradient();
+    }
+    op("Fingerprint", Tensor.vector("a", "", "long string"), method);
+    op("Fingerprint", WORDS, method);
+    op("Fingerprint", floats(0, 3), method).noGradient();
+    op("Fingerprint", floats(), method).fails(Code.INVALID_ARGUMENT);
+    op("Fingerprint", floats(2), Tensor.scalar("md5")).fails(Code.INVALID_ARGUMENT);
   }
 
   private void hashes() {
