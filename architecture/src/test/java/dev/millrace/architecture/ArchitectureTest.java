@@ -52,6 +52,7 @@ class ArchitectureTest {
                 "base",
                 "simulation",
                 "tensor",
+                "net",
                 "collective",
                 "storage",
                 "graph",
