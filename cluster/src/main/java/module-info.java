@@ -4,6 +4,7 @@
   "requires-automatic" // gRPC and Guava have names but no descriptors
 })
 module dev.millrace.cluster {
+  requires transitive dev.millrace.net;
   requires transitive dev.millrace.proto;
   requires transitive dev.millrace.runtime;
   requires dev.millrace.collective;

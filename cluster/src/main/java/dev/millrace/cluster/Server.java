@@ -4,20 +4,24 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.context.Context;
 import dev.millrace.base.steps.ProcessSampler;
 import dev.millrace.cluster.http2.GrpcMethods;
+import dev.millrace.cluster.link.Link;
 import dev.millrace.cluster.master.Master;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.transport.GrpcServer;
 import dev.millrace.cluster.transport.HealthEndpoint;
+import dev.millrace.cluster.transport.TaskAdmission;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.OpRegistry;
 import dev.millrace.graph.resource.VariableStore;
+import dev.millrace.net.Admission;
+import dev.millrace.net.Credential;
 import dev.millrace.proto.ConfigProto;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -36,6 +40,9 @@ import org.slf4j.LoggerFactory;
 public final class Server implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Server.class);
 
+  /** How often a server that everybody can reach says so. */
+  private static final Duration WARNING = Duration.ofHours(1);
+
   /** The servers of a context by target, so that sessions on them need no network. */
   private static final Context.Part<Map<String, Server>> RUNNING =
       Context.Part.of(_ -> new ConcurrentHashMap<>());
@@ -46,7 +53,10 @@ public final class Server implements AutoCloseable {
   private final Task task;
   private final HealthEndpoint health =
       new HealthEndpoint(Set.of("", GrpcMethods.MASTER, GrpcMethods.WORKER));
+
+  /** TensorFlow's services; null in a server that admits its job only. */
   private final GrpcServer listener;
+
   private final String target;
   private final CountDownLatch stopped = new CountDownLatch(1);
 
@@ -141,28 +151,33 @@ public final class Server implements AutoCloseable {
       VariableStore store) {
     this.id = task;
     cluster = spec;
-    InetSocketAddress address = listenAddress(task, spec.address(task));
+    InetSocketAddress address =
+        TaskAdmission.listenAddress(context.config(), task, spec.address(task));
+    Admission admission = TaskAdmission.of(context.config(), task, address);
     // With port 0 the own address is known only once listening, and nobody else can know it.
-    this.task = new Task(spec, task, registry, sessions, leader, store, address.getAddress());
-    ServerLimits limits = ServerLimits.of(context.config());
-    try {
-      listener =
-          GrpcServer.start(
-              task.toString(),
-              address,
-              this.task.masterEndpoint(),
-              this.task.workerEndpoint(),
-              this.task.links(),
-              health,
-              this.task.factsEndpoint(),
-              limits,
-              this.task.calls());
-    } catch (MillraceException e) {
-      this.task.close();
-      throw e;
+    this.task = new Task(spec, task, registry, sessions, leader, store, address, admission);
+    if (admission.closed()) {
+      listener = null;
+    } else {
+      try {
+        listener =
+            GrpcServer.start(
+                this.task.masterEndpoint(),
+                this.task.workerEndpoint(),
+                this.task.links(),
+                health,
+                this.task.factsEndpoint(),
+                ServerLimits.of(context.config()),
+                this.task.calls());
+      } catch (MillraceException e) {
+        this.task.close();
+        throw e;
+      }
     }
+    this.task.links().links().start();
     ProcessSampler.start(context);
-    target = "grpc://" + host(spec.address(task)) + ":" + listener.port();
+    int port = this.task.links().links().port();
+    target = "grpc://" + host(spec.address(task)) + ":" + port;
     context.get(RUNNING).put(target, this);
     for (String job : cluster.jobs()) {
       LOG.info(
@@ -173,34 +188,35 @@ public final class Server implements AutoCloseable {
               .collect(Collectors.joining(", ")));
     }
     LOG.info("Started server with target: {}", target);
-    if (!address.getAddress().isLoopbackAddress()) {
-      LOG.warn(openness(task, listener.port()));
+    if (admission.closed()) {
+      LOG.info("{} admits {} only.", task, admitted(admission));
+    } else if (!address.getAddress().isLoopbackAddress()) {
+      String warning = openness(task, address.getAddress(), port);
+      LOG.warn(warning);
+      this.task.links().links().every(WARNING, () -> LOG.warn(warning));
     }
+  }
+
+  private static String admitted(Admission admission) {
+    Credential own = admission.credential();
+    return own == null
+        ? "processes of its own user on this host"
+        : "processes with a credential of the job "
+            + own.job()
+            + ", and those of its own user on this host";
   }
 
   /** What is said by a server that others than this machine can reach. */
-  static String openness(TaskId task, int port) {
-    return "%s listens on port %d of all network interfaces, without password or encryption: anybody"
-            .formatted(task, port)
+  static String openness(TaskId task, InetAddress address, int port) {
+    return "%s listens on %s, without credential or encryption (--insecure): anybody"
+            .formatted(
+                task,
+                address.isAnyLocalAddress()
+                    ? "port " + port + " of all network interfaces"
+                    : address.getHostAddress() + ":" + port)
         + " who can reach it can run graphs, change variables, and read and write files as this"
-        + " user. Restrict it by a firewall or a private network, or give the task a loopback"
-        + " address (localhost) in the cluster spec; see docs/security.md.";
-  }
-
-  /** Loopback stays loopback; any other name means all interfaces, as tasks reach each other. */
-  static InetSocketAddress listenAddress(TaskId task, String address) {
-    int port = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
-    try {
-      InetAddress host = InetAddress.getByName(host(address));
-      return host.isLoopbackAddress()
-          ? new InetSocketAddress(host, port)
-          : new InetSocketAddress(InetAddress.getByName("0.0.0.0"), port);
-    } catch (UnknownHostException e) {
-      throw MillraceException.invalid(
-          "%s: the host of its address '%s' does not resolve. Correct the cluster spec or the name"
-              + " service.",
-          task, address);
-    }
+        + " user. Make a credential with 'millrace credentials new FOLDER' and use it with"
+        + " --credentials FOLDER; see docs/security.md.";
   }
 
   private static String host(String address) {
@@ -251,6 +267,11 @@ public final class Server implements AutoCloseable {
     return task.worker();
   }
 
+  /** The links to other processes, for tests. */
+  List<Link> links() {
+    return task.links().links().all();
+  }
+
   Master master() {
     return task.master();
   }
@@ -271,8 +292,10 @@ public final class Server implements AutoCloseable {
     if (context.get(RUNNING).remove(target, this)) {
       health.stopServing();
       task.endSessions();
-      listener.drain(300);
-      task.close(listener::close);
+      if (listener != null) {
+        listener.drain(300);
+      }
+      task.close(listener == null ? () -> {} : listener::close);
       stopped.countDown();
     }
   }

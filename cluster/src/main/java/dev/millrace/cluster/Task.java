@@ -1,5 +1,6 @@
 package dev.millrace.cluster;
 
+import dev.millrace.base.MillraceException;
 import dev.millrace.base.Platform;
 import dev.millrace.base.TaskThreads;
 import dev.millrace.base.context.Context;
@@ -10,15 +11,16 @@ import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.transport.FactsEndpoint;
 import dev.millrace.cluster.transport.LinkEndpoint;
 import dev.millrace.cluster.transport.MasterEndpoint;
+import dev.millrace.cluster.transport.TaskAdmission;
 import dev.millrace.cluster.transport.TaskPeers;
 import dev.millrace.cluster.transport.WorkerEndpoint;
 import dev.millrace.cluster.worker.Worker;
 import dev.millrace.graph.Graph;
 import dev.millrace.graph.OpRegistry;
 import dev.millrace.graph.resource.VariableStore;
+import dev.millrace.net.Admission;
 import dev.millrace.proto.ConfigProto;
 import dev.millrace.runtime.device.DeviceKinds;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -54,12 +56,28 @@ public final class Task implements AutoCloseable {
    */
   public static Task start(
       ClusterSpec cluster, TaskId id, OpRegistry registry, VariableStore store) {
-    InetSocketAddress address = Server.listenAddress(id, cluster.address(id));
-    return new Task(
-        cluster, id, registry, ConfigProto.getDefaultInstance(), "", store, address, false);
+    InetSocketAddress address =
+        TaskAdmission.listenAddress(Context.current().config(), id, cluster.address(id));
+    Task task =
+        new Task(
+            cluster,
+            id,
+            registry,
+            ConfigProto.getDefaultInstance(),
+            "",
+            store,
+            address,
+            TaskAdmission.of(Context.current().config(), id, address),
+            false);
+    task.links.links().start();
+    return task;
   }
 
-  /** A task whose links accept on any port of {@code host}; others learn it by gRPC. */
+  /**
+   * A task that accepts nothing before its links are started, so that others' protocols can be
+   * added. One that admits its job only has links only: TensorFlow's processes cannot prove who
+   * they are.
+   */
   Task(
       ClusterSpec cluster,
       TaskId id,
@@ -67,8 +85,9 @@ public final class Task implements AutoCloseable {
       ConfigProto sessions,
       String leader,
       VariableStore store,
-      InetAddress host) {
-    this(cluster, id, registry, sessions, leader, store, new InetSocketAddress(host, 0), true);
+      InetSocketAddress address,
+      Admission admission) {
+    this(cluster, id, registry, sessions, leader, store, address, admission, !admission.closed());
   }
 
   private Task(
@@ -78,7 +97,8 @@ public final class Task implements AutoCloseable {
       ConfigProto sessions,
       String leader,
       VariableStore store,
-      InetSocketAddress linkAddress,
+      InetSocketAddress address,
+      Admission admission,
       boolean byGrpc) {
     Context context = Context.current();
     Platform platform = context.platform();
@@ -98,7 +118,16 @@ public final class Task implements AutoCloseable {
             calls,
             platform);
     peers.setSelf(worker);
-    links = new LinkEndpoint(cluster, cluster.address(id), linkAddress, worker, threads, platform);
+    try {
+      links =
+          new LinkEndpoint(
+              cluster, cluster.address(id), address, admission, worker, threads, platform);
+    } catch (MillraceException e) {
+      worker.close();
+      threads.close();
+      calls.close();
+      throw e;
+    }
     peers.setLinks(links);
     worker.setPropagated(peers::propagated);
     master = new Master(cluster, worker, peers, peers::propagated, registry, platform);

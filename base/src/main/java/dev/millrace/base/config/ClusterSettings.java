@@ -10,6 +10,40 @@ import java.util.List;
 
 /** Settings of the tasks of a cluster and of sessions on them. */
 public final class ClusterSettings {
+  public static final Setting<String> CREDENTIALS =
+      Setting.optional(
+              CLUSTER,
+              "millrace.credentials",
+              SettingKind.TEXT,
+              "The folder with this process's credential for its job, made by 'millrace"
+                  + " credentials'; launchers set the credential itself.")
+          .secret();
+
+  public static final Setting<Boolean> INSECURE =
+      Setting.of(
+          CLUSTER,
+          "millrace.insecure",
+          SettingKind.BOOLEAN,
+          false,
+          "Whether a task admits everybody who can reach it, on addresses of other hosts too.");
+
+  public static final Setting<Boolean> AUTH =
+      Setting.of(
+          CLUSTER,
+          "millrace.auth",
+          SettingKind.BOOLEAN,
+          false,
+          "Whether a task on a loopback address refuses other users of its host.");
+
+  public static final Setting<String> FILES =
+      Setting.optional(
+          CLUSTER,
+          "millrace.files",
+          SettingKind.TEXT,
+          "The folders whose files graphs on this task may use, with ':' between them. Default: no"
+              + " limit; for 'millrace server', its working folder and the one for temporary"
+              + " files.");
+
   public static final Setting<Boolean> LINK =
       Setting.of(
           CLUSTER,
@@ -134,6 +168,10 @@ public final class ClusterSettings {
 
   static final List<Setting<?>> ALL =
       List.of(
+          CREDENTIALS,
+          INSECURE,
+          AUTH,
+          FILES,
           LINK,
           LINK_WITHIN_HOST,
           LINK_SILENCE,

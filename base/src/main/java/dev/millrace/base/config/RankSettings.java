@@ -73,7 +73,7 @@ public final class RankSettings {
           "millrace.bind",
           SettingKind.TEXT,
           "127.0.0.1",
-          "The address this rank listens on for data; 0.0.0.0 for all.");
+          "The address this process listens on; 0.0.0.0 for all. A task's default is its host's.");
 
   public static final Setting<String> COORDINATOR =
       Setting.of(

@@ -4,7 +4,6 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.collective.peers.LocalTcp;
 import dev.millrace.graph.Rendezvous;
 import dev.millrace.proto.RecvTensorRequest;
 import dev.millrace.tensor.Refs;
@@ -15,7 +14,6 @@ import io.grpc.netty.shaded.io.netty.buffer.ByteBuf;
 import io.grpc.netty.shaded.io.netty.buffer.Unpooled;
 import io.grpc.netty.shaded.io.netty.channel.ChannelHandlerContext;
 import io.grpc.netty.shaded.io.netty.channel.ChannelPromise;
-import io.grpc.netty.shaded.io.netty.channel.unix.UnixChannel;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionAdapter;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2ConnectionEncoder;
@@ -23,12 +21,10 @@ import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Exception;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2FrameListener;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2FrameListenerDecorator;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Headers;
-import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Settings;
 import io.grpc.netty.shaded.io.netty.handler.codec.http2.Http2Stream;
 import io.grpc.netty.shaded.io.netty.util.AsciiString;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
@@ -95,16 +91,6 @@ public final class TensorStreams extends Http2FrameListenerDecorator {
       Source source, CallLimits.Shared limits) {
     return CallLimits.plaintext(
         limits, (handler, others) -> new TensorStreams(handler, others, source, limits));
-  }
-
-  @Override
-  public void onSettingsRead(ChannelHandlerContext ctx, Http2Settings settings)
-      throws Http2Exception {
-    if (ctx.channel() instanceof UnixChannel unix
-        && ctx.channel().remoteAddress() instanceof InetSocketAddress remote) {
-      LocalTcp.tune(unix.fd().intValue(), remote);
-    }
-    super.onSettingsRead(ctx, settings);
   }
 
   @Override

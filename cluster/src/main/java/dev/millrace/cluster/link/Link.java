@@ -13,13 +13,13 @@ import dev.millrace.cluster.peer.StepPeer;
 import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.cluster.spec.ServerLimits;
 import dev.millrace.graph.Rendezvous;
+import dev.millrace.net.Connection;
 import dev.millrace.proto.DeviceStepStats;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
 import dev.millrace.tensor.Shape;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -88,7 +88,7 @@ public final class Link implements PushChannel, StepPeer {
   private record Call(long stepId, StepReport report, CompletableFuture<List<Tensor>> answer) {}
 
   private final TaskIdentity peer;
-  private final SocketChannel channel;
+  private final Connection channel;
   private final LinkInput in;
   private final LinkOutput out;
   private final SharedFiles shared;
@@ -136,7 +136,7 @@ public final class Link implements PushChannel, StepPeer {
 
   Link(
       TaskIdentity peer,
-      SocketChannel channel,
+      Connection channel,
       LinkInput in,
       LinkOutput out,
       SharedFiles shared,
@@ -177,6 +177,11 @@ public final class Link implements PushChannel, StepPeer {
   /** How many bytes have come over it so far. */
   public long receivedBytes() {
     return in.receivedBytes();
+  }
+
+  /** Who has been proved to be at the other end, and from where. */
+  public Connection connection() {
+    return channel;
   }
 
   /** Whether large tensors go through shared memory. */

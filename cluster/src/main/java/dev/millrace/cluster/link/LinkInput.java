@@ -15,7 +15,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.ReadableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.concurrent.atomic.LongAdder;
@@ -32,7 +32,7 @@ final class LinkInput {
   private static final int MAX_RANK = 254;
   private static final long SLICE_BYTES = 1 << 20;
 
-  private final SocketChannel channel;
+  private final ReadableByteChannel channel;
   private final ByteBuffer buffer =
       ByteBuffer.allocateDirect(BUFFER_BYTES).order(ByteOrder.LITTLE_ENDIAN).flip();
   private final Timers timers;
@@ -41,7 +41,7 @@ final class LinkInput {
   private final LongAdder received = new LongAdder();
   private SharedFiles shared;
 
-  LinkInput(SocketChannel channel, Timers timers) {
+  LinkInput(ReadableByteChannel channel, Timers timers) {
     this.timers = timers;
     this.openedNanos = timers.now();
     this.lastHeardNanos = openedNanos;

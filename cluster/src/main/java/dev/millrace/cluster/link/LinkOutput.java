@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -32,16 +32,16 @@ final class LinkOutput {
   /** A write of more than this holds the lock of the connection for too long. */
   private static final long SLICE_BYTES = 1 << 20;
 
-  private final SocketChannel channel;
+  private final WritableByteChannel channel;
   private final ByteBuffer buffer;
   private final LongAdder sent = new LongAdder();
   private SharedFiles shared;
 
-  LinkOutput(SocketChannel channel) {
+  LinkOutput(WritableByteChannel channel) {
     this(channel, BUFFER_BYTES);
   }
 
-  LinkOutput(SocketChannel channel, int bufferBytes) {
+  LinkOutput(WritableByteChannel channel, int bufferBytes) {
     this.channel = channel;
     buffer = ByteBuffer.allocateDirect(bufferBytes).order(ByteOrder.LITTLE_ENDIAN);
   }

@@ -3,6 +3,7 @@ package dev.millrace.cluster.link;
 import dev.millrace.base.Cancellation;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.peer.StepParts;
+import dev.millrace.net.PeerIdentity;
 import dev.millrace.tensor.Tensor;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -28,8 +29,12 @@ public interface LinkService {
   /** How long the request of a call by method may be. */
   int messageBytes();
 
-  /** Answers the greeting of a process that is about to link; throws if it may not. */
-  byte[] greeted(byte[] greeting);
+  /**
+   * Answers the greeting of a process that is about to link; throws if it may not.
+   *
+   * @param proved who it has proved to be
+   */
+  byte[] greeted(byte[] greeting, PeerIdentity proved);
 
   /** A link is there. */
   void linked(Link link);

@@ -7,28 +7,30 @@ import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.context.Context;
+import dev.millrace.graph.name.DeviceSpec;
+import dev.millrace.net.Admission;
+import dev.millrace.net.Connection;
+import dev.millrace.net.Dialer;
+import dev.millrace.net.Endpoint;
+import dev.millrace.net.PeerIdentity;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
-import java.net.StandardProtocolFamily;
-import java.net.StandardSocketOptions;
-import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
+import javax.net.ssl.SSLException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -47,19 +49,16 @@ public final class Links implements AutoCloseable {
 
   private static final long TICK_NANOS = 250_000_000L;
   private static final long BEAT_NANOS = 700_000_000L;
-  private static final long HANDSHAKE_NANOS = 10_000_000_000L;
-  private static final long SHORTEST_PAUSE_NANOS = 100_000_000L;
-  private static final long LONGEST_PAUSE_NANOS = 3_200_000_000L;
+  private static final Duration HANDSHAKE = Duration.ofSeconds(10);
   private static final int MAX_SKIPPED_RUNS = 32;
 
   /** Delays heartbeats by a second at most. */
   private static final int MAX_SKIPPED_TICKS = 4;
 
-  /** Limit on connections that have not shown a ticket; the oldest is closed beyond it. */
-  private static final int MAX_UNAUTHENTICATED = 256;
+  private static final Duration CONNECT = Duration.ofSeconds(3);
 
-  private static final int CONNECT_MILLIS = 3000;
-  private static final long CONNECT_NANOS = 1_000_000L * CONNECT_MILLIS;
+  /** The first byte of a link and of a greeting: the lowest of the two numbers that follow. */
+  private static final byte FIRST = 0x4d;
 
   /** Tells a link from whatever else may connect. */
   private static final long MAGIC = 0x6b6e694c6c6c694dL;
@@ -84,18 +83,12 @@ public final class Links implements AutoCloseable {
   private final LinkService service;
   private final Executor threads;
   private final LinkFolder folder;
-  private final ServerSocketChannel local;
-  private final ServerSocketChannel tcp;
+  private final Endpoint endpoint;
+  private final Dialer dialer;
   private final Platform platform;
   private final Timers timers;
   private final Timers.Schedule timer;
   private final Map<Ticket, Invited> invited = new ConcurrentHashMap<>();
-
-  /** Connections that have not shown a ticket, and since when. */
-  private final Map<SocketChannel, Long> unauthenticated = new ConcurrentHashMap<>();
-
-  /** Outgoing connections whose handshake is not complete, and since when. */
-  private final Map<SocketChannel, Long> handshakes = new ConcurrentHashMap<>();
 
   private final Map<String, Link> byTask = new ConcurrentHashMap<>();
   private final List<Link> all = new CopyOnWriteArrayList<>();
@@ -108,13 +101,16 @@ public final class Links implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * Opens the process to links.
+   * Opens the process to links; it accepts them after {@link #start}.
    *
-   * @param address where to accept links from other hosts, port 0 for any; null to accept none
+   * @param name of the process, for messages
+   * @param address where to accept connections, port 0 for any; null to accept none from elsewhere
+   * @param admission who this process is, and whom it admits
    */
   public Links(
       String name,
       InetSocketAddress address,
+      Admission admission,
       LinkService service,
       Executor threads,
       Platform platform) {
@@ -126,54 +122,71 @@ public final class Links implements AutoCloseable {
     this.heldUpNanos = lastTickNanos;
     this.service = service;
     this.threads = threads;
-    LinkFolder f = null;
-    ServerSocketChannel l = null;
-    ServerSocketChannel t = null;
+    this.folder = folder(platform, settings);
+    Path siblings = folder == null ? null : folder.path().getParent();
     try {
-      if (platform.sharesMemory() && settings.get(ClusterSettings.LINK_WITHIN_HOST)) {
-        f = LinkFolder.create();
-        l = platform.sockets().openServerSocketChannel(StandardProtocolFamily.UNIX);
-        l.bind(UnixDomainSocketAddress.of(f.socket()));
+      endpoint =
+          new Endpoint(
+              new Endpoint.Config(
+                  name,
+                  address,
+                  folder == null ? null : folder.socket(),
+                  siblings,
+                  admission,
+                  HANDSHAKE),
+              platform);
+    } catch (MillraceException e) {
+      if (folder != null) {
+        folder.close();
       }
+      throw e;
+    }
+    dialer = new Dialer(platform, admission.credential(), siblings, CONNECT, HANDSHAKE);
+    timer = timers.schedule(name + "-beat");
+    timer.every(TICK_NANOS, new PeriodicTask(this::tick, MAX_SKIPPED_TICKS));
+    every(Duration.ofSeconds(1), () -> all.forEach(Link::giveBackUnused));
+    endpoint.serve(
+        FIRST,
+        new Endpoint.Protocol() {
+          @Override
+          public void serve(Connection c) throws IOException {
+            welcome(c);
+          }
+
+          @Override
+          public void refuse(Connection c, String why) throws IOException {
+            Links.this.refuse(c, why);
+          }
+        });
+  }
+
+  private static LinkFolder folder(Platform platform, Config settings) {
+    if (!platform.sharesMemory() || !settings.get(ClusterSettings.LINK_WITHIN_HOST)) {
+      return null;
+    }
+    try {
+      return LinkFolder.create();
     } catch (IOException | UnsupportedOperationException e) {
       LOG.debug("No links within the host: {}", e.toString());
     } catch (MillraceException e) {
       LOG.warn("Links within this host use TCP, not shared memory: {}", e.getMessage());
     }
-    try {
-      if (address != null) {
-        t = platform.sockets().openServerSocketChannel();
-        t.bind(address);
-      }
-    } catch (IOException e) {
-      closeQuietly(t);
-      t = null;
-      if (address.getPort() != 0) {
-        throw new MillraceException(
-            Code.UNAVAILABLE,
-            name
-                + " cannot listen on "
-                + address.getHostString()
-                + ":"
-                + address.getPort()
-                + ": "
-                + e.getMessage()
-                + ". Stop the other process or change the address in the cluster spec.",
-            e);
-      }
-      LOG.debug("No links from other hosts: {}", e.toString());
-    }
-    folder = f;
-    local = l;
-    tcp = t;
-    timer = timers.schedule(name + "-beat");
-    timer.every(TICK_NANOS, new PeriodicTask(this::tick, MAX_SKIPPED_TICKS));
-    every(Duration.ofSeconds(1), () -> all.forEach(Link::giveBackUnused));
-    for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
-      if (c != null) {
-        platform.newThread(name + "-accept", () -> accept(c)).start();
-      }
-    }
+    return null;
+  }
+
+  /** Accepts connections from now on. */
+  public void start() {
+    endpoint.start();
+  }
+
+  /** Where this process accepts connections, for protocols beside the links'. */
+  public Endpoint endpoint() {
+    return endpoint;
+  }
+
+  /** Opens connections to other processes. */
+  public Dialer dialer() {
+    return dialer;
   }
 
   /** The link to a task, or null. */
@@ -208,146 +221,113 @@ public final class Links implements AutoCloseable {
 
   /** Where this process shares memory; empty if it does not. */
   public String folder() {
-    return local == null ? "" : folder.path().toString();
+    return endpoint.hasUnixSocket() ? folder.path().toString() : "";
   }
 
   /** The port for links from other hosts; 0 if there is none. */
   public int port() {
-    try {
-      return tcp == null ? 0 : ((InetSocketAddress) tcp.getLocalAddress()).getPort();
-    } catch (IOException e) {
-      // The listener is closed.
-      return 0;
-    }
+    return endpoint.port();
   }
 
-  /** Admits {@code who}; the two numbers are what it must show when it connects. */
+  /**
+   * Admits {@code who}; the two numbers are what it must show when it connects.
+   *
+   * @param who its address is that of the task by this process's own cluster spec
+   */
   public long[] invite(TaskIdentity who, String folderOfGuest) {
     Ticket t = new Ticket(platform.secureRandom().nextLong(), platform.secureRandom().nextLong());
     invited.put(t, new Invited(who, folderOfGuest, timers.now()));
     return new long[] {t.high, t.low};
   }
 
-  /** Accepts connections. Survives every failure: otherwise no peer could connect any more. */
-  private void accept(ServerSocketChannel listener) {
-    long pause = SHORTEST_PAUSE_NANOS;
-    while (!closed) {
-      SocketChannel c = null;
-      try {
-        c = listener.accept();
-        admit(c, listener == tcp);
-        pause = SHORTEST_PAUSE_NANOS;
-      } catch (Throwable t) {
-        if (c != null) {
-          unauthenticated.remove(c);
-          closeQuietly(c);
-        }
-        if (!listener.isOpen()) {
-          if (!closed) {
-            LOG.warn("This task accepts no more links, its listener is closed: {}", t.toString());
-          }
-          return;
-        }
-        // Out of file descriptors or threads, most likely: an immediate retry would fail too.
-        logFailure(t);
-        timers.park(this, pause);
-        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
-      }
-    }
-  }
-
-  private static void logFailure(Throwable t) {
-    try {
-      LOG.warn("Cannot accept a link, will retry: {}", t.toString());
-    } catch (Throwable again) {
-      // Logging fails as well, most likely for lack of memory.
-    }
-  }
-
-  /** Starts the handshake of an unauthenticated peer, on a virtual thread because that is cheap. */
-  private void admit(SocketChannel c, boolean byTcp) throws IOException {
-    if (unauthenticated.size() >= MAX_UNAUTHENTICATED) {
-      unauthenticated.entrySet().stream()
-          .min(Comparator.comparingLong(g -> g.getValue() - timers.now()))
-          .ifPresent(
-              oldest -> {
-                unauthenticated.remove(oldest.getKey());
-                closeQuietly(oldest.getKey());
-              });
-    }
-    unauthenticated.put(c, timers.now());
-    if (byTcp) {
-      c.setOption(StandardSocketOptions.TCP_NODELAY, true);
-    }
-    platform.newVirtualThread("millrace-link-handshake", () -> welcome(c)).start();
-  }
-
-  private void welcome(SocketChannel c) {
-    try {
-      Invited guest = authenticate(c);
-      if (guest == null) {
-        unauthenticated.remove(c);
-        closeQuietly(c);
-        return;
-      }
-      LinkInput in = new LinkInput(c, timers);
-      LinkOutput out = new LinkOutput(c);
-      boolean sameHost = c.getLocalAddress() instanceof UnixDomainSocketAddress;
-      SharedFiles shared = sameHost ? shared(guest.folder) : null;
-      out.putLong(MAGIC);
-      out.putByte(shared != null ? 1 : 0);
-      out.flush();
-      if (unauthenticated.remove(c) == null) {
-        throw new IOException("the handshake took too long");
-      }
-      add(new Link(guest.who, c, in, out, shared, service, threads, platform, silence));
-    } catch (Throwable t) {
-      unauthenticated.remove(c);
-      closeQuietly(c);
-      LOG.debug("Closed a connection that is not a link: {}", t.toString());
-    }
-  }
-
-  /** Reads the ticket and returns the peer it was issued to; null after a greeting. */
-  private Invited authenticate(SocketChannel c) throws IOException {
-    ByteBuffer shown = ByteBuffer.allocate(3 * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-    while (shown.hasRemaining()) {
-      if (c.read(shown) < 0) {
+  private void welcome(Connection c) throws IOException {
+    // Nothing larger is allocated for a peer that has shown nothing.
+    ByteBuffer head = ByteBuffer.allocate(3 * Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    while (head.hasRemaining()) {
+      if (c.read(head) < 0) {
         throw new EOFException("closed before it sent a ticket");
       }
     }
-    shown.flip();
-    long magic = shown.getLong();
+    head.flip();
+    long magic = head.getLong();
     if (magic == GREETING_MAGIC) {
-      answerGreeting(c, shown.getLong());
-      return null;
+      answerGreeting(c, head.getLong());
+      c.settle();
+      c.close();
+      return;
     }
-    if (magic != MAGIC) {
-      throw new IOException("not a link");
-    }
-    Invited guest = invited.remove(new Ticket(shown.getLong(), shown.getLong()));
+    Invited guest =
+        magic == MAGIC ? invited.remove(new Ticket(head.getLong(), head.getLong())) : null;
     if (guest == null) {
-      throw new IOException("the ticket was not issued here or has expired");
+      throw new IOException(
+          magic == MAGIC ? "the ticket was not issued here or has expired" : "not a link");
     }
-    return guest;
+    checkIdentity(c.peer(), guest.who.task(), guest.who.address());
+    LinkInput in = new LinkInput(c, timers);
+    LinkOutput out = new LinkOutput(c);
+    SharedFiles shared = c.isLocal() ? shared(guest.folder) : null;
+    out.putLong(MAGIC);
+    out.putByte(shared != null ? 1 : 0);
+    out.flush();
+    if (!c.settle()) {
+      throw new IOException("the handshake took too long");
+    }
+    add(new Link(guest.who, c, in, out, shared, service, threads, platform, silence));
   }
 
-  private void answerGreeting(SocketChannel c, long bytes) throws IOException {
+  /**
+   * Refuses a peer that has proved to be another than it says it is.
+   *
+   * @param name the task it says it is; empty for a client
+   * @param address of that task, by this process's own cluster spec
+   */
+  public static void checkIdentity(PeerIdentity proved, String name, String address) {
+    if (proved.isAuthenticated() && !name.isEmpty()) {
+      DeviceSpec task = DeviceSpec.parse(name);
+      int colon = address.lastIndexOf(':');
+      String host = colon < 0 ? address : address.substring(0, colon);
+      if (!proved.maySpeakFor(task.job() + "/" + task.task(), host)) {
+        throw new MillraceException(
+            Code.PERMISSION_DENIED,
+            "The credential is for "
+                + proved
+                + " and not for "
+                + name
+                + ". Give each task the credential with its own name.");
+      }
+    }
+  }
+
+  private void answerGreeting(Connection c, long bytes) throws IOException {
     if (bytes < 0 || bytes > MAX_GREETING_BYTES) {
       throw new IOException("a greeting of " + bytes + " bytes");
     }
-    byte[] greeting = new LinkInput(c, timers).getBytes();
+    byte[] greeting = new LinkInput(c, timers).getBytes(MAX_GREETING_BYTES);
+    if (greeting == null) {
+      throw new IOException("a greeting of more than " + MAX_GREETING_BYTES + " bytes");
+    }
     LinkOutput out = new LinkOutput(c);
     try {
-      byte[] answer = service.greeted(greeting);
+      byte[] answer = service.greeted(greeting, c.peer());
       out.putLong(GREETING_MAGIC);
       out.putByte(0);
       out.putBytes(answer);
+      out.flush();
     } catch (MillraceException e) {
-      out.putLong(GREETING_MAGIC);
-      out.putByte(e.code().number());
-      out.putString(String.valueOf(e.getMessage()));
+      refuse(out, e);
     }
+  }
+
+  /** Answers a greeting with an error; a link, which expects less, just ends. */
+  private void refuse(Connection c, String why) throws IOException {
+    refuse(new LinkOutput(c), new MillraceException(Code.UNAUTHENTICATED, why));
+    c.finish();
+  }
+
+  private static void refuse(LinkOutput out, MillraceException e) throws IOException {
+    out.putLong(GREETING_MAGIC);
+    out.putByte(e.code().number());
+    out.putString(String.valueOf(e.getMessage()));
     out.flush();
   }
 
@@ -368,25 +348,25 @@ public final class Links implements AutoCloseable {
    * most a few seconds.
    */
   public Link connect(String name, String address, Greeting host) throws IOException {
-    SocketChannel c = null;
-    boolean sameHost = false;
+    Connection c = null;
     Path theirs = sibling(host.folder());
     if (theirs != null) {
       try {
-        c = connect(LinkFolder.socketIn(theirs));
-        sameHost = true;
+        c = dialer.connect(LinkFolder.socketIn(theirs));
       } catch (IOException e) {
         LOG.debug("Cannot reach {} within this host: {}", name, e.toString());
       }
     }
+    boolean sameHost = c != null;
     if (c == null) {
       if (host.port() == 0) {
         throw new IOException(name + " accepts no links from other hosts");
       }
-      c = connect(address.substring(0, address.lastIndexOf(':')), host.port());
+      String at = address.substring(0, address.lastIndexOf(':'));
+      c = dialer.connect(new InetSocketAddress(at, host.port()));
     }
-    handshakes.put(c, timers.now());
     try {
+      checkIdentity(c.peer(), name, address);
       LinkInput in = new LinkInput(c, timers);
       LinkOutput out = new LinkOutput(c);
       out.putLong(MAGIC);
@@ -397,6 +377,9 @@ public final class Links implements AutoCloseable {
         throw new IOException(name + " does not speak the link's protocol");
       }
       boolean share = in.getByte() != 0 && sameHost;
+      if (!c.settle()) {
+        throw new IOException(name + " took too long");
+      }
       Link link =
           new Link(
               new TaskIdentity(name, host.identity().incarnation(), address),
@@ -413,21 +396,20 @@ public final class Links implements AutoCloseable {
     } catch (IOException | RuntimeException e) {
       closeQuietly(c);
       throw e;
-    } finally {
-      handshakes.remove(c);
     }
   }
 
   /**
    * Greets the process that accepts links at {@code host:port} and returns its answer, or throws
-   * what it refuses with. Waits for at most a few seconds.
+   * what it refuses with.
+   *
+   * @param name the task that must be there; empty for any
+   * @param limit how long it may take
    */
-  public byte[] greet(String address, byte[] greeting) throws IOException {
-    int colon = address.lastIndexOf(':');
-    SocketChannel c =
-        connect(address.substring(0, colon), Integer.parseInt(address.substring(colon + 1)));
-    handshakes.put(c, timers.now());
-    try {
+  public byte[] greet(String name, String address, byte[] greeting, Duration limit)
+      throws IOException {
+    try (Connection c = dialer.connect(address, limit)) {
+      checkIdentity(c.peer(), name, address);
       LinkOutput out = new LinkOutput(c);
       out.putLong(GREETING_MAGIC);
       out.putLong(greeting.length);
@@ -439,44 +421,27 @@ public final class Links implements AutoCloseable {
         throw new IOException("what listens there does not speak the link's protocol");
       }
       int code = in.getByte();
-      byte[] answer = in.getBytes();
+      byte[] answer = in.getBytes(MAX_GREETING_BYTES);
+      c.settle();
+      if (answer == null) {
+        throw new IOException("an answer of more than " + MAX_GREETING_BYTES + " bytes");
+      }
       if (code != 0) {
         throw new MillraceException(Code.of(code), new String(answer, StandardCharsets.UTF_8));
       }
       return answer;
-    } finally {
-      handshakes.remove(c);
-      closeQuietly(c);
-    }
-  }
-
-  /** Connects with a deadline: a stopped process does not accept, and its backlog may be full. */
-  private SocketChannel connect(Path socket) throws IOException {
-    SocketChannel c = platform.sockets().openSocketChannel(StandardProtocolFamily.UNIX);
-    Timers.Timer deadline = timer.later(CONNECT_NANOS, () -> closeQuietly(c));
-    try {
-      if (closed) {
-        throw new IOException("this process is shutting down");
-      }
-      c.connect(UnixDomainSocketAddress.of(socket));
-      return c;
-    } catch (IOException | RuntimeException e) {
-      closeQuietly(c);
-      throw e;
-    } finally {
-      deadline.cancel();
-    }
-  }
-
-  private SocketChannel connect(String host, int port) throws IOException {
-    SocketChannel c = platform.sockets().openSocketChannel();
-    try {
-      c.setOption(StandardSocketOptions.TCP_NODELAY, true);
-      c.socket().connect(new InetSocketAddress(host, port), CONNECT_MILLIS);
-      return c;
-    } catch (IOException | RuntimeException e) {
-      closeQuietly(c);
-      throw e;
+    } catch (SSLException e) {
+      throw dialer.refused(address, e);
+    } catch (ClosedChannelException e) {
+      throw new MillraceException(
+          Code.DEADLINE_EXCEEDED,
+          (name.isEmpty() ? "The process" : name)
+              + " at "
+              + address
+              + " has not answered a greeting within "
+              + limit.toMillis()
+              + " ms.",
+          e);
     }
   }
 
@@ -526,16 +491,7 @@ public final class Links implements AutoCloseable {
     for (Link l : all) {
       watch(l, heldUp);
     }
-    for (Map<SocketChannel, Long> half : List.of(unauthenticated, handshakes)) {
-      half.forEach(
-          (c, start) -> {
-            if (now - start > HANDSHAKE_NANOS) {
-              half.remove(c);
-              closeQuietly(c);
-            }
-          });
-    }
-    invited.values().removeIf(i -> now - i.sinceNanos > HANDSHAKE_NANOS);
+    invited.values().removeIf(i -> now - i.sinceNanos > HANDSHAKE.toNanos());
   }
 
   /** Explains why peers may have given this process up. */
@@ -602,11 +558,7 @@ public final class Links implements AutoCloseable {
   public void close() {
     closed = true;
     timer.close();
-    for (ServerSocketChannel c : new ServerSocketChannel[] {local, tcp}) {
-      if (c != null) {
-        closeQuietly(c);
-      }
-    }
+    endpoint.close();
     for (Link link : all) {
       try {
         link.close();
@@ -614,8 +566,7 @@ public final class Links implements AutoCloseable {
         LOG.debug("A link was closed without a last frame: {}", e.toString());
       }
     }
-    handshakes.keySet().forEach(Links::closeQuietly);
-    unauthenticated.keySet().forEach(Links::closeQuietly);
+    dialer.close();
     if (folder != null) {
       folder.close();
     }

@@ -10,8 +10,10 @@ import dev.millrace.cluster.link.LinkService;
 import dev.millrace.cluster.link.Links;
 import dev.millrace.cluster.link.TaskIdentity;
 import dev.millrace.cluster.peer.StepParts;
+import dev.millrace.net.PeerIdentity;
 import dev.millrace.tensor.Tensor;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -35,7 +37,15 @@ final class ClientLinks implements LinkService, AutoCloseable {
   private ClientLinks(Context context) {
     threads = Executors.newCachedThreadPool(context.threads("millrace-client-"));
     links =
-        context.call(() -> new Links("millrace-client", null, this, threads, context.platform()));
+        context.call(
+            () ->
+                new Links(
+                    "millrace-client",
+                    null,
+                    TaskAdmission.ofClient(context.config()),
+                    this,
+                    threads,
+                    context.platform()));
   }
 
   /** The links of the clients in the context that the calling thread runs in. */
@@ -59,6 +69,29 @@ final class ClientLinks implements LinkService, AutoCloseable {
             0,
             0)
         .encode();
+  }
+
+  /**
+   * Whether a task at {@code host:port} is greeted without gRPC: always with a credential, and if
+   * it is a process of this user on this host.
+   */
+  boolean greetsDirectly(String address) {
+    return links.dialer().encrypts() || links.dialer().isLocal(address);
+  }
+
+  /** Whether connections to other hosts are encrypted: gRPC is then not used. */
+  boolean encrypts() {
+    return links.dialer().encrypts();
+  }
+
+  /**
+   * Links to a task without gRPC.
+   *
+   * @param task its name, which it must prove; empty for any
+   * @param limit how long it may take to answer
+   */
+  Link connect(String task, String address, Duration limit) throws IOException {
+    return connect(address, links.greet(task, address, greeting(), limit));
   }
 
   /** Links to the master that answered the greeting. */
@@ -98,7 +131,7 @@ final class ClientLinks implements LinkService, AutoCloseable {
   }
 
   @Override
-  public byte[] greeted(byte[] greeting) {
+  public byte[] greeted(byte[] greeting, PeerIdentity proved) {
     throw notATask();
   }
 

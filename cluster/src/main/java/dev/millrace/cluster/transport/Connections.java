@@ -1,5 +1,6 @@
 package dev.millrace.cluster.transport;
 
+import dev.millrace.cluster.link.Link;
 import io.grpc.Attributes;
 import io.grpc.Context;
 import io.grpc.Contexts;
@@ -19,7 +20,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 final class Connections extends ServerTransportFilter implements ServerInterceptor {
   /** A connection of gRPC's to this server. */
   static final class Connection {
+    private final SocketAddress remote;
     private volatile boolean gone;
+
+    Connection(SocketAddress remote) {
+      this.remote = remote;
+    }
 
     boolean isGone() {
       return gone;
@@ -44,6 +50,15 @@ final class Connections extends ServerTransportFilter implements ServerIntercept
     return CURRENT.get();
   }
 
+  /** Who makes the call being served, for the log. */
+  static String caller() {
+    return switch (CURRENT.get()) {
+      case Link link -> link.peer() + ", " + link.connection();
+      case Connection c -> "a client without credential at " + c.remote;
+      case null, default -> "this process";
+    };
+  }
+
   /** Whether the connection from this address holds sessions. */
   boolean holdsSessions(SocketAddress remote) {
     Connection c = byAddress.get(remote);
@@ -52,8 +67,8 @@ final class Connections extends ServerTransportFilter implements ServerIntercept
 
   @Override
   public Attributes transportReady(Attributes attributes) {
-    Connection connection = new Connection();
     SocketAddress remote = attributes.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+    Connection connection = new Connection(remote);
     if (remote != null) {
       byAddress.put(remote, connection);
     }

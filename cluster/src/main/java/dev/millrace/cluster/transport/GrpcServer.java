@@ -3,8 +3,10 @@ package dev.millrace.cluster.transport;
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
 import dev.millrace.cluster.http2.CallLimits;
+import dev.millrace.cluster.http2.HandedConnections;
 import dev.millrace.cluster.http2.TensorStreams;
 import dev.millrace.cluster.spec.ServerLimits;
+import dev.millrace.net.Endpoint;
 import io.grpc.Codec;
 import io.grpc.DecompressorRegistry;
 import io.grpc.Server;
@@ -12,31 +14,32 @@ import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
+import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.WriteBufferWaterMark;
+import io.grpc.netty.shaded.io.netty.channel.nio.NioIoHandler;
+import io.grpc.netty.shaded.io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
-/** A listening port with a task's services behind it. */
+/** TensorFlow's services of a task, on its endpoint. */
 public final class GrpcServer implements AutoCloseable {
   private static final int RESETS_SECONDS = 10;
 
   private final Server server;
+  private final EventLoopGroup loops;
 
-  private GrpcServer(Server server) {
+  private GrpcServer(Server server, EventLoopGroup loops) {
     this.server = server;
+    this.loops = loops;
   }
 
-  /**
-   * Listens on {@code address}.
-   *
-   * @param who names the task in the message if the port is taken
-   */
+  /** Serves the connections to the endpoint of {@code links} that are not encrypted. */
   public static GrpcServer start(
-      String who,
-      InetSocketAddress address,
       MasterEndpoint master,
       WorkerEndpoint worker,
       LinkEndpoint links,
@@ -48,8 +51,18 @@ public final class GrpcServer implements AutoCloseable {
     Connections connections = new Connections();
     connections.watch(master.leases());
     connections.watch(worker.leases());
+    Endpoint endpoint = links.links().endpoint();
+    InetSocketAddress address =
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), endpoint.port());
+    HandedConnections handed = new HandedConnections(address);
+    EventLoopGroup loops =
+        new MultiThreadIoEventLoopGroup(
+            new DefaultThreadFactory("millrace-grpc", true), NioIoHandler.newFactory());
     NettyServerBuilder b =
         NettyServerBuilder.forAddress(address)
+            .channelFactory(() -> handed)
+            .bossEventLoopGroup(loops)
+            .workerEventLoopGroup(loops)
             .executor(threads)
             .maxInboundMessageSize(limits.messageBytes())
             .decompressorRegistry(
@@ -78,28 +91,14 @@ public final class GrpcServer implements AutoCloseable {
     }
     b.addTransportFilter(connections);
     try {
-      return new GrpcServer(b.build().start());
+      Server server = b.build().start();
+      endpoint.serveOthers(handed);
+      return new GrpcServer(server, loops);
     } catch (IOException e) {
-      String why = e.getCause() == null ? e.getMessage() : e.getCause().getMessage();
-      boolean inUse = String.valueOf(why).contains("in use");
+      loops.shutdownGracefully();
       throw new MillraceException(
-          inUse ? Code.ALREADY_EXISTS : Code.UNAVAILABLE,
-          who
-              + " cannot listen on "
-              + address.getHostString()
-              + ":"
-              + address.getPort()
-              + ": "
-              + (inUse
-                  ? "the port is already in use. Stop the other process or change the address in"
-                      + " the cluster spec."
-                  : why),
-          e);
+          Code.UNAVAILABLE, "The gRPC services cannot be started: " + e.getMessage(), e);
     }
-  }
-
-  public int port() {
-    return server.getPort();
   }
 
   /** Refuses new connections and calls, and gives those under way a while to end. */
@@ -116,6 +115,7 @@ public final class GrpcServer implements AutoCloseable {
       server.shutdownNow();
       await(2000);
     }
+    loops.shutdownGracefully(0, 2, TimeUnit.SECONDS);
   }
 
   private boolean await(long millis) {

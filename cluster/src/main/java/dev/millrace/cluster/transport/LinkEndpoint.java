@@ -9,6 +9,7 @@ import dev.millrace.base.Timers;
 import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.context.Context;
 import dev.millrace.cluster.http2.GrpcMethods;
+import dev.millrace.cluster.http2.HandedConnections;
 import dev.millrace.cluster.link.ClientStep;
 import dev.millrace.cluster.link.Greeting;
 import dev.millrace.cluster.link.Link;
@@ -20,7 +21,13 @@ import dev.millrace.cluster.master.MasterSession;
 import dev.millrace.cluster.peer.StepParts;
 import dev.millrace.cluster.spec.ClusterSpec;
 import dev.millrace.cluster.spec.ServerLimits;
+import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.cluster.worker.Worker;
+import dev.millrace.graph.name.DeviceSpec;
+import dev.millrace.net.Admission;
+import dev.millrace.net.Connection;
+import dev.millrace.net.Endpoint;
+import dev.millrace.net.PeerIdentity;
 import dev.millrace.proto.ClusterDef;
 import dev.millrace.proto.GetStatusResponse;
 import dev.millrace.tensor.Tensor;
@@ -67,6 +74,7 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
       ClusterSpec cluster,
       String address,
       InetSocketAddress listen,
+      Admission admission,
       Worker worker,
       Executor threads,
       Platform platform) {
@@ -75,7 +83,24 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     this.address = address;
     this.worker = worker;
     this.threads = threads;
-    this.links = new Links("millrace-link", listen, this, threads, platform);
+    this.links = new Links(shortName(worker.name()), listen, admission, this, threads, platform);
+    if (admission.closed()) {
+      links.endpoint().serveOthers(new RefusedClients());
+    }
+  }
+
+  /** TensorFlow's processes at a task that admits its job only: they cannot prove who they are. */
+  private static final class RefusedClients implements Endpoint.Protocol {
+    @Override
+    public void serve(Connection c) throws IOException {
+      refuse(c, "This task admits its own job only, and Millrace's protocol.");
+      c.close();
+    }
+
+    @Override
+    public void refuse(Connection c, String why) throws IOException {
+      HandedConnections.refuseCalls(c, why);
+    }
   }
 
   /** Serves from now on: clients' steps by the master, and all else by the worker. */
@@ -99,6 +124,10 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
         });
   }
 
+  private static String shortName(String task) {
+    DeviceSpec d = DeviceSpec.parse(task);
+    return d.job() + "/" + d.task();
+  }
   /** The links of this task. */
   public Links links() {
     return links;
@@ -126,7 +155,7 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   /** The method others greet by. */
   public ServerServiceDefinition service() {
     ServerServiceDefinition.Builder b = ServerServiceDefinition.builder(GrpcMethods.LINK);
-    ServedMethods.serve(b, GrpcMethods.GREET, this::greeted);
+    ServedMethods.serve(b, GrpcMethods.GREET, request -> greeted(request, PeerIdentity.unknown()));
     return b.build();
   }
 
@@ -154,12 +183,26 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
   }
 
   @Override
-  public byte[] greeted(byte[] request) {
+  public byte[] greeted(byte[] request, PeerIdentity proved) {
     Greeting guest = decode(request, "a caller");
+    TaskIdentity who = trusted(guest.identity());
+    Links.checkIdentity(proved, who.task(), who.address());
     if (!areWanted()) {
       throw new MillraceException(Code.UNIMPLEMENTED, "Links are switched off here.");
     }
-    return greeting(links.invite(guest.identity(), guest.folder())).encode();
+    return greeting(links.invite(who, guest.folder())).encode();
+  }
+
+  /** The peer with the address of its task by our own cluster spec, where it is a task of it. */
+  private TaskIdentity trusted(TaskIdentity said) {
+    if (!said.isClient()) {
+      DeviceSpec d = DeviceSpec.parse(said.task());
+      TaskId task = new TaskId(d.job(), d.task());
+      if (cluster.tasks().contains(task)) {
+        return new TaskIdentity(said.task(), said.incarnation(), cluster.address(task));
+      }
+    }
+    return said.isClient() ? said : new TaskIdentity(said.task(), said.incarnation(), "");
   }
 
   /** Greets a task without gRPC, at the address where it accepts links. */
@@ -184,7 +227,7 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     threads.execute(
         () -> {
           try {
-            answer.complete(links.greet(at, own));
+            answer.complete(links.greet(name, at, own, timeout));
           } catch (IOException e) {
             answer.completeExceptionally(
                 new MillraceException(

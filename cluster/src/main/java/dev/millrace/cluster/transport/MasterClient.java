@@ -56,6 +56,9 @@ import org.slf4j.LoggerFactory;
 public final class MasterClient implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(MasterClient.class);
   private static final Duration GREETING = Duration.ofSeconds(3);
+  private static final Duration RETRY = Duration.ofMillis(200);
+  private static final long MIN_ATTEMPT_NANOS = 500_000_000L;
+  private static final long MAX_ATTEMPT_NANOS = 10_000_000_000L;
   private static final long REPORT_SECONDS = 10;
 
   /** How long after a step's own limit its answer may come. */
@@ -107,6 +110,10 @@ public final class MasterClient implements AutoCloseable {
 
   /** Opens a link if the master is one of ours, once it is there. */
   private void link(Duration timeout) {
+    if (clients.encrypts()) {
+      link = greetedDirectly(timeout, true);
+      return;
+    }
     if (!usesLinks) {
       return;
     }
@@ -168,8 +175,19 @@ public final class MasterClient implements AutoCloseable {
    */
   private Link linked() {
     Link l = link;
-    if (l == null || l.loss() == null) {
+    if (l != null && l.loss() == null) {
       return l;
+    }
+    if (clients.encrypts()) {
+      try {
+        link = greetedDirectly(GREETING, false);
+        return link;
+      } catch (MillraceException e) {
+        throw e.code() == Code.DEADLINE_EXCEEDED ? silent(GREETING, e) : e;
+      }
+    }
+    if (l == null) {
+      return null;
     }
     try {
       link = greeted(GREETING, false);
@@ -187,8 +205,62 @@ public final class MasterClient implements AutoCloseable {
   }
 
   private Link greeted(Duration timeout, boolean waitForReady) throws IOException {
+    if (clients.encrypts()) {
+      return greetedDirectly(timeout, waitForReady);
+    }
+    if (clients.greetsDirectly(address)) {
+      try {
+        return clients.connect("", address, shorter(timeout));
+      } catch (IOException e) {
+        LOG.debug("No process of this user at {} any more: {}", address, e.toString());
+      }
+    }
     return clients.connect(
         address, callByGrpc(GrpcMethods.GREET, clients.greeting(), timeout, waitForReady));
+  }
+
+  private static Duration shorter(Duration timeout) {
+    return Duration.ofNanos(
+        Math.clamp(timeout.toNanos(), MIN_ATTEMPT_NANOS, MAX_ATTEMPT_NANOS));
+  }
+
+  /** Links without gRPC; tries again until the master is there, if wanted. */
+  private Link greetedDirectly(Duration timeout, boolean waitForReady) {
+    long start = timers.now();
+    while (true) {
+      Exception last;
+      long left = timeout.toNanos() - timers.since(start);
+      try {
+        return clients.connect("", address, shorter(Duration.ofNanos(left)));
+      } catch (IOException e) {
+        last = e;
+      } catch (MillraceException e) {
+        if (e.code() != Code.DEADLINE_EXCEEDED || !waitForReady) {
+          throw e;
+        }
+        last = e;
+      }
+      if (!waitForReady) {
+        throw new MillraceException(
+            Code.UNAVAILABLE, master() + " cannot be reached: " + last.getMessage(), last);
+      }
+      if (timers.since(start) > timeout.toNanos()) {
+        throw new MillraceException(
+            Code.DEADLINE_EXCEEDED,
+            master()
+                + " has not answered a greeting within "
+                + timeout.toSeconds()
+                + " s: "
+                + last.getMessage(),
+            last);
+      }
+      try {
+        timers.sleep(RETRY);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw StepFailures.interrupted(e);
+      }
+    }
   }
 
   private List<Tensor> runOverLink(Link l, ClientStep step) {

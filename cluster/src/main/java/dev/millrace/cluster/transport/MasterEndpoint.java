@@ -52,6 +52,9 @@ import org.slf4j.LoggerFactory;
 
 /** The MasterService in front of a {@link Master}. */
 public final class MasterEndpoint {
+  /** Who opens and closes sessions; the endpoint of the task logs there who is refused. */
+  private static final Logger AUDIT = LoggerFactory.getLogger("millrace.audit");
+
   private static final Logger LOG = LoggerFactory.getLogger(MasterEndpoint.class);
   private static final long CPU_MEMORY_LIMIT = 256L << 20;
 
@@ -125,6 +128,7 @@ public final class MasterEndpoint {
     methods.add(
         GrpcMethods.CLOSE_SESSION,
         r -> {
+          AUDIT.info("session {} closed by {}", r.getSessionHandle(), Connections.caller());
           close(r.getSessionHandle());
           return CloseSessionResponse.getDefaultInstance();
         });
@@ -132,6 +136,7 @@ public final class MasterEndpoint {
     methods.add(
         GrpcMethods.RESET,
         r -> {
+          AUDIT.info("all sessions reset by {}", Connections.caller());
           callables.clear();
           master.reset(r.getContainerList(), r.getDeviceFiltersList());
           return ResetResponse.getDefaultInstance();
@@ -169,6 +174,7 @@ public final class MasterEndpoint {
             SessionSettings.of(c, r.getTarget()),
             cancellation);
     leases.open(s.handle(), Connections.current());
+    AUDIT.info("session {} opened by {}", s.handle(), Connections.caller());
     if (cancellation.isCancelled()) {
       // The client is gone and never learns the handle.
       close(s.handle());

@@ -1,6 +1,9 @@
 package dev.millrace.cluster.transport;
 
+import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.ClusterSettings;
+import dev.millrace.base.context.Context;
 import dev.millrace.cluster.link.Links;
 import dev.millrace.cluster.peer.PushChannel;
 import dev.millrace.cluster.peer.WorkerPeer;
@@ -10,6 +13,8 @@ import dev.millrace.cluster.spec.TaskId;
 import dev.millrace.graph.name.DeviceSpec;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -17,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * The other tasks of a cluster. Each is reached over a link, and by gRPC where there is none; the
@@ -79,9 +85,40 @@ public final class TaskPeers implements WorkerPeers, AutoCloseable {
       throw MillraceException.failedPrecondition(
           "This task has links only: a session cannot bring a cluster of its own.");
     }
+    checkAddresses(named);
     PropagatedPeers p = new PropagatedPeers(named, threads, propagated::remove);
     propagated.add(p);
     return p;
+  }
+
+  /** A client must not make this process connect to any address it likes. */
+  private void checkAddresses(ClusterSpec named) {
+    if (Context.current().config().get(ClusterSettings.INSECURE)) {
+      return;
+    }
+    Set<String> own = cluster.tasks().stream().map(cluster::address).collect(Collectors.toSet());
+    for (TaskId t : named.tasks()) {
+      String address = named.address(t);
+      String host = address.substring(0, Math.max(0, address.lastIndexOf(':')));
+      if (!own.contains(address) && !isLoopback(host)) {
+        throw new MillraceException(
+            Code.PERMISSION_DENIED,
+            "The session names "
+                + t
+                + " at "
+                + address
+                + ", which is no task of this server's cluster. Start the server with --insecure to"
+                + " let sessions bring clusters of other hosts.");
+      }
+    }
+  }
+
+  private static boolean isLoopback(String host) {
+    try {
+      return InetAddress.getByName(host).isLoopbackAddress();
+    } catch (UnknownHostException e) {
+      return false;
+    }
   }
 
   @Override

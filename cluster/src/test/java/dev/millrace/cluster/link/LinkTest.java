@@ -20,6 +20,8 @@ import dev.millrace.cluster.peer.RunGraph;
 import dev.millrace.cluster.peer.StepParts;
 import dev.millrace.cluster.peer.StepReport;
 import dev.millrace.graph.Rendezvous;
+import dev.millrace.net.Admission;
+import dev.millrace.net.PeerIdentity;
 import dev.millrace.tensor.BufferPool;
 import dev.millrace.tensor.DType;
 import dev.millrace.tensor.Refs;
@@ -159,7 +161,7 @@ class LinkTest {
     }
 
     @Override
-    public byte[] greeted(byte[] greeting) {
+    public byte[] greeted(byte[] greeting, PeerIdentity proved) {
       if (greeting.length == 0) {
         throw MillraceException.failedPrecondition("an empty greeting");
       }
@@ -235,6 +237,7 @@ class LinkTest {
         new Links(
             "ours",
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            Admission.OPEN,
             here,
             threads,
             Platform.system());
@@ -242,9 +245,12 @@ class LinkTest {
         new Links(
             "theirs",
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            Admission.OPEN,
             there,
             theirThreads,
             Platform.system());
+    ours.start();
+    theirs.start();
   }
 
   /** What theirs answer to a greeting of ours. */
@@ -707,8 +713,11 @@ class LinkTest {
   void aGreetingIsAnsweredWhereLinksAreAccepted() throws Exception {
     connect(false);
     String at = "127.0.0.1:" + theirs.port();
-    assertArrayEquals(new byte[] {1, 2}, ours.greet(at, new byte[] {1, 2}));
-    MillraceException e = assertThrows(MillraceException.class, () -> ours.greet(at, new byte[0]));
+    assertArrayEquals(
+        new byte[] {1, 2}, ours.greet("", at, new byte[] {1, 2}, Duration.ofSeconds(10)));
+    MillraceException e =
+        assertThrows(
+            MillraceException.class, () -> ours.greet("", at, new byte[0], Duration.ofSeconds(10)));
     assertEquals(Code.FAILED_PRECONDITION, e.code());
   }
 

@@ -51,17 +51,6 @@ public final class LocalTcp {
     }
   }
 
-  /** Tunes a connection by its file descriptor. */
-  public static void tune(int file, InetSocketAddress remote) {
-    try {
-      if (staysHere(remote)) {
-        setCongestionControl(file, "reno");
-      }
-    } catch (IOException | RuntimeException e) {
-      // Slower, but as good.
-    }
-  }
-
   private static boolean staysHere(InetSocketAddress remote) throws IOException {
     return remote.getAddress().isLoopbackAddress()
         || NetworkInterface.getByInetAddress(remote.getAddress()) != null;

@@ -2,6 +2,7 @@ package dev.millrace.ops.array;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.context.FileRoots;
 import dev.millrace.graph.Kernel;
 import dev.millrace.graph.Node;
 import dev.millrace.graph.Op;
@@ -178,7 +179,7 @@ public final class Checks {
     String to = node.stringAttr("output_stream");
     String end = node.stringAttr("end");
     if (to.startsWith(FILE)) {
-      Path file = Path.of(to.substring(FILE.length()));
+      Path file = FileRoots.checked(Path.of(to.substring(FILE.length())));
       return c -> append(file, c.input(0).stringValue() + end);
     }
     return c -> {

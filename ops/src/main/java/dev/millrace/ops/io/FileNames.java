@@ -2,6 +2,7 @@ package dev.millrace.ops.io;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.context.FileRoots;
 import dev.millrace.graph.KernelContext;
 import dev.millrace.tensor.Tensor;
 import java.nio.file.InvalidPathException;
@@ -31,7 +32,7 @@ public final class FileNames {
     return t;
   }
 
-  /** A path, or a URL of scheme {@code file}. */
+  /** A path, or a URL of scheme {@code file}; fails if graphs may not use it here. */
   public static Path path(String name) {
     int scheme = name.indexOf("://");
     if (scheme >= 0 && !name.startsWith("file://")) {
@@ -42,7 +43,7 @@ public final class FileNames {
     }
     String plain = scheme >= 0 ? name.substring("file://".length()) : name;
     try {
-      return Path.of(plain);
+      return FileRoots.checked(Path.of(plain));
     } catch (InvalidPathException e) {
       throw MillraceException.invalid("'%s' cannot be a path: %s.", name, e.getReason());
     }

@@ -2,6 +2,7 @@ package dev.millrace.train.simulated;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
+import dev.millrace.base.config.ClusterSettings;
 import dev.millrace.base.config.Config;
 import dev.millrace.base.context.Context;
 import dev.millrace.cluster.Task;
@@ -105,7 +106,8 @@ final class SimulatedJob {
     void start() {
       over = false;
       SimulatedProcess mine = process;
-      Context context = Context.of(id.toString(), Config.defaults(), mine);
+      Context context =
+          Context.of(id.toString(), Config.defaults().with(ClusterSettings.INSECURE, true), mine);
       mine.start("main", () -> context.run(() -> live(context)));
     }
 
