@@ -52,6 +52,7 @@ import picocli.CommandLine.ScopeType;
       LaunchCommand.class,
       ChaosCommand.class,
       KubernetesCommand.class,
+      CredentialsCommand.class,
       StatusCommand.class,
       TopCommand.class,
       DashboardCommand.class,

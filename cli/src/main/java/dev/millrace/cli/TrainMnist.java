@@ -4,6 +4,8 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.ProcessEnvironment;
 import dev.millrace.base.config.CommandSettings;
 import dev.millrace.base.config.Config;
+import dev.millrace.base.context.Context;
+import dev.millrace.cli.cluster.AdmissionFlags;
 import dev.millrace.cli.cluster.ClusterFlags;
 import dev.millrace.cli.launch.ClusterPlan;
 import dev.millrace.cli.launch.DashboardFlags;
@@ -70,6 +72,7 @@ final class TrainMnist implements Callable<Integer> {
   @Spec CommandSpec spec;
 
   @Mixin ClusterFlags cluster;
+  @Mixin AdmissionFlags admission;
 
   @Mixin DashboardFlags page;
 
@@ -124,9 +127,14 @@ final class TrainMnist implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
+    return admission.context("train").<Integer, Exception>call(this::train);
+  }
+
+  private int train() throws Exception {
     Mode mode = checkedMode();
     List<String> arguments = arguments(mode);
-    JobProcess process = Mnist.job().process(Config.ofProcess(), arguments.toArray(String[]::new));
+    JobProcess process =
+        Mnist.job().process(Context.current().config(), arguments.toArray(String[]::new));
     if (process.isWhole()) {
       wholeJob(process, arguments);
     } else {
@@ -244,7 +252,8 @@ final class TrainMnist implements Callable<Integer> {
     JobPlan plan =
         ring
             ? RingPlan.here(process.workers(), command, exported, page.isGiven())
-            : ClusterPlan.here(process.ps(), process.workers(), command, exported);
+            : ClusterPlan.here(
+                process.ps(), process.workers(), command, exported, admission.ofJob());
     Path logs = folder.resolve("task-logs");
     CommandLine line = spec.commandLine();
     JobDisplay display =

@@ -5,6 +5,7 @@ import dev.millrace.base.MillraceException;
 import dev.millrace.base.ProcessEnvironment;
 import dev.millrace.base.Timers;
 import dev.millrace.cli.launch.ClusterPlan;
+import dev.millrace.cli.launch.JobCredentials;
 import dev.millrace.cli.launch.JobTask;
 import dev.millrace.cli.launch.Program;
 import dev.millrace.cluster.spec.TaskId;
@@ -52,7 +53,13 @@ final class ChaosJob implements AutoCloseable {
             folder.toString(),
             settings.mode().toString(),
             settings.durability().toString()));
-    plan = ClusterPlan.here(settings.ps(), settings.workers(), Program.java(words), Map.of());
+    plan =
+        ClusterPlan.here(
+            settings.ps(),
+            settings.workers(),
+            Program.java(words),
+            Map.of(),
+            new JobCredentials());
     plan.tasks().forEach(t -> tasks.put(t.name(), t));
   }
 

@@ -32,6 +32,7 @@ public final class DashboardCommand implements Callable<Integer> {
   @CommandLine.Spec CommandLine.Model.CommandSpec spec;
 
   @Mixin ClusterFlags cluster;
+  @Mixin SecurityFlags security;
 
   @Option(
       names = "--port",
@@ -41,6 +42,10 @@ public final class DashboardCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
+    return security.context("dashboard").<Integer, InterruptedException>call(this::show);
+  }
+
+  private int show() throws InterruptedException {
     if (port < 0 || port > 65_535) {
       throw MillraceException.invalid("--port is %d; it must be from 0 to 65535.", port);
     }

@@ -21,10 +21,16 @@ import picocli.CommandLine.Option;
       "  millrace server --ps_hosts localhost:2220 --worker_hosts localhost:2221 \\",
       "      --job_name ps --task_index 0",
       "  millrace server --cluster ps=localhost:2220 --cluster worker=localhost:2221 \\",
-      "      --job_name worker --task_index 0"
+      "      --job_name worker --task_index 0",
+      "",
+      "A task that other hosts can reach needs a credential:",
+      "  millrace credentials new job.credentials",
+      "  millrace server --ps_hosts host0:2222 --worker_hosts host1:2222 --job_name ps \\",
+      "      --task_index 0 --credentials job.credentials"
     })
 public final class ServerCommand implements Callable<Integer> {
   @Mixin ClusterFlags cluster;
+  @Mixin AdmissionFlags admission;
 
   @Option(
       names = {"--operation_timeout", "--operation-timeout"},
@@ -51,12 +57,16 @@ public final class ServerCommand implements Callable<Integer> {
             .build();
     try (ProcessStore store = state == null ? null : ProcessStore.open(state)) {
       Server server =
-          Server.start(
-              cluster.cluster(),
-              cluster.task(),
-              StandardOps.registry(),
-              sessions,
-              store == null ? VariableStore.MEMORY : store);
+          admission
+              .serverContext()
+              .call(
+                  () ->
+                      Server.start(
+                          cluster.cluster(),
+                          cluster.task(),
+                          StandardOps.registry(),
+                          sessions,
+                          store == null ? VariableStore.MEMORY : store));
       Runtime.getRuntime().addShutdownHook(new Thread(server::close, "millrace-stop"));
       server.join();
     }

@@ -45,6 +45,7 @@ import picocli.CommandLine.Option;
 public final class StatusCommand implements Callable<Integer> {
   @Mixin CommandOutput report;
   @Mixin ClusterFlags cluster;
+  @Mixin SecurityFlags security;
 
   @Option(
       names = "--timeout",
@@ -73,6 +74,10 @@ public final class StatusCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
+    return security.context("status").<Integer, InterruptedException>call(this::ask);
+  }
+
+  private int ask() throws InterruptedException {
     if (timeoutSeconds < 1 || intervalSeconds < 0) {
       throw MillraceException.invalid(
           "--timeout is %d and --interval %d; they must be at least 1 and 0.",

@@ -47,6 +47,7 @@ public final class TopCommand implements Callable<Integer> {
 
   @Mixin CommandOutput report;
   @Mixin ClusterFlags cluster;
+  @Mixin SecurityFlags security;
 
   @Option(
       names = "--interval",
@@ -62,6 +63,10 @@ public final class TopCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
+    return security.context("top").<Integer, InterruptedException>call(this::show);
+  }
+
+  private int show() throws InterruptedException {
     if (intervalSeconds < 1 || count < 0) {
       throw MillraceException.invalid(
           "--interval is %d and --count %d; they must be at least 1 and 0.",

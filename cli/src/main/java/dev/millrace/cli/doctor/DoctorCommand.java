@@ -2,6 +2,7 @@ package dev.millrace.cli.doctor;
 
 import dev.millrace.base.MillraceException;
 import dev.millrace.cli.cluster.ClusterFlags;
+import dev.millrace.cli.cluster.SecurityFlags;
 import dev.millrace.cli.doctor.Diagnosis.Finding;
 import dev.millrace.cli.text.CommandOutput;
 import dev.millrace.cli.text.ErrorPrinter;
@@ -29,6 +30,7 @@ import picocli.CommandLine.Option;
 public final class DoctorCommand implements Callable<Integer> {
   @Mixin CommandOutput report;
   @Mixin ClusterFlags cluster;
+  @Mixin SecurityFlags security;
 
   @Option(
       names = {"--log-dir", "--log_dir"},
@@ -44,6 +46,10 @@ public final class DoctorCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    return security.context("doctor").call(this::examine);
+  }
+
+  private int examine() {
     if (timeoutSeconds < 1) {
       throw MillraceException.invalid("--timeout is %d; it must be at least 1.", timeoutSeconds);
     }

@@ -22,6 +22,10 @@ import java.util.stream.IntStream;
  */
 public final class Manifests {
   private static final String LOGS = "/logs";
+  private static final String CREDENTIALS = "/credentials";
+
+  /** Only the pod's own user and group can read it. */
+  private static final int SECRET_MODE = 0440;
 
   /** For what the JVM and the unpacked native library need, ten times over. */
   private static final String TMP = "1Gi";
@@ -83,9 +87,9 @@ public final class Manifests {
         "spec", spec);
   }
 
-  /** Meshes take the protocol from the name: where ranks meet is not gRPC. */
+  /** Meshes take the protocol from the name: this is none that they know. */
   private String portName() {
-    return job.isRing() ? "tcp-rendezvous" : "grpc";
+    return job.isRing() ? "tcp-rendezvous" : "tcp-millrace";
   }
 
   private String nameOf(String role) {
@@ -104,7 +108,7 @@ public final class Manifests {
     return object("v1", "PersistentVolumeClaim", nameOf("logs"), labels(), spec);
   }
 
-  /** The tasks' ports have no other protection: only the job's own pods may reach them. */
+  /** Beside credentials and tokens: only the job's own pods may reach the tasks' ports. */
   private Map<String, Object> networkPolicy() {
     Map<String, Object> own = map("matchLabels", map("app.kubernetes.io/instance", job.name()));
     return object(
@@ -200,10 +204,32 @@ public final class Manifests {
                 "seccompProfile",
                 map("type", "RuntimeDefault")),
         "containers", list(container(variables)),
-        "volumes",
-            list(
-                map("name", "logs", "persistentVolumeClaim", map("claimName", nameOf("logs"))),
-                map("name", "tmp", "emptyDir", map("sizeLimit", TMP))));
+        "volumes", volumes());
+  }
+
+  private List<Object> volumes() {
+    List<Object> all = new ArrayList<>();
+    all.add(map("name", "logs", "persistentVolumeClaim", map("claimName", nameOf("logs"))));
+    all.add(map("name", "tmp", "emptyDir", map("sizeLimit", TMP)));
+    if (!job.isRing()) {
+      all.add(
+          map(
+              "name",
+              "credentials",
+              "secret",
+              map("secretName", nameOf("credentials"), "defaultMode", SECRET_MODE)));
+    }
+    return all;
+  }
+
+  private List<Object> mounts() {
+    List<Object> all = new ArrayList<>();
+    all.add(map("name", "logs", "mountPath", LOGS));
+    all.add(map("name", "tmp", "mountPath", "/tmp"));
+    if (!job.isRing()) {
+      all.add(map("name", "credentials", "mountPath", CREDENTIALS, "readOnly", true));
+    }
+    return all;
   }
 
   private Map<String, Object> container(List<Map<String, Object>> variables) {
@@ -223,17 +249,23 @@ public final class Manifests {
                     "allowPrivilegeEscalation", false,
                     "readOnlyRootFilesystem", true,
                     "capabilities", map("drop", list("ALL"))),
-            "volumeMounts",
-                list(
-                    map("name", "logs", "mountPath", LOGS),
-                    map("name", "tmp", "mountPath", "/tmp")));
+            "volumeMounts", mounts());
     if (!job.isRing()) {
+      // Kubernetes has no credential of the job; it can see that the port is open.
       Map<String, Object> health = map("port", job.port());
-      c.put("startupProbe", map("grpc", health, "periodSeconds", 2, "failureThreshold", 60));
-      c.put("readinessProbe", map("grpc", health, "periodSeconds", 10));
+      c.put("startupProbe", map("tcpSocket", health, "periodSeconds", 2, "failureThreshold", 60));
+      c.put("readinessProbe", map("tcpSocket", health, "periodSeconds", 10));
       c.put(
           "livenessProbe",
-          map("grpc", health, "periodSeconds", 20, "timeoutSeconds", 10, "failureThreshold", 6));
+          map(
+              "tcpSocket",
+              health,
+              "periodSeconds",
+              20,
+              "timeoutSeconds",
+              10,
+              "failureThreshold",
+              6));
     }
     return c;
   }
@@ -271,6 +303,8 @@ public final class Manifests {
     return List.of(
         indexVariable("POD_INDEX"),
         variable("TF_CONFIG", config.replace("\"INDEX\"", "$(POD_INDEX)")),
+        variable("MILLRACE_CREDENTIALS", CREDENTIALS),
+        variable("MILLRACE_BIND", "0.0.0.0"),
         variable("HOME", "/tmp"),
         processors(),
         variable("MILLRACE_JAVA_OPTS", "-XX:ActiveProcessorCount=$(PROCESSORS)"));

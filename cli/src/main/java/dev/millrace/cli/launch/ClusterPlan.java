@@ -36,7 +36,8 @@ public final class ClusterPlan implements JobPlan {
       int workers,
       int firstPort,
       List<String> command,
-      Map<String, String> exported) {
+      Map<String, String> exported,
+      JobCredentials credentials) {
     List<HostSlots.Slot> listening = slots.subList(0, servers + workers);
     boolean here = slots.stream().allMatch(s -> HostAddresses.isHere(s.host()));
     List<String> addresses = here ? null : addresses(listening, firstPort);
@@ -52,6 +53,7 @@ public final class ClusterPlan implements JobPlan {
       int index = i < servers ? i : i < servers + workers ? i - servers : 0;
       Map<String, String> own = new LinkedHashMap<>(exported);
       own.putAll(role(cluster, job, index));
+      own.putAll(credentials.variables(job + "/" + index));
       boolean chief = job.equals("worker") && index == 0;
       tasks.add(new JobTask(job + "/" + index, slots.get(i).host(), chief, command, own));
     }
@@ -59,10 +61,20 @@ public final class ClusterPlan implements JobPlan {
 
   /** A cluster on this machine, with the variables {@code exported}. */
   public static ClusterPlan here(
-      int servers, int workers, List<String> command, Map<String, String> exported) {
+      int servers,
+      int workers,
+      List<String> command,
+      Map<String, String> exported,
+      JobCredentials credentials) {
     List<HostSlots> here = List.of(new HostSlots(HostAddresses.LOCAL, servers + workers));
     return new ClusterPlan(
-        HostSlots.assign(here, servers + workers, "tasks"), servers, workers, 0, command, exported);
+        HostSlots.assign(here, servers + workers, "tasks"),
+        servers,
+        workers,
+        0,
+        command,
+        exported,
+        credentials);
   }
 
   private static Map<String, String> role(

@@ -100,6 +100,7 @@ public final class RunCommand implements Callable<Integer> {
   }
 
   @Mixin HostFlags hosts;
+  @Mixin JobCredentials credentials;
 
   @Mixin DashboardFlags page;
 
@@ -120,7 +121,8 @@ public final class RunCommand implements Callable<Integer> {
         new JobDisplay(line.getOut(), line.getErr(), showAll, Terminal.hasColours(), folder);
     JobPlan plan = plan(slots, servers, training, program, folder);
     try (SupervisedJob job = new SupervisedJob(plan, policy, hosts.sshCommand(), display);
-        JobObserver observer = JobObserver.of(plan, page, display, folder)) {
+        JobObserver observer =
+            credentials.client("run").call(() -> JobObserver.of(plan, page, display, folder))) {
       line.getOut().printf("Running %s. The logs are in %s.%n", shape(servers, training), folder);
       line.getOut().flush();
       observer.announce(line.getOut());
@@ -193,7 +195,7 @@ public final class RunCommand implements Callable<Integer> {
     return switch (mode) {
       case LOCAL -> new LocalPlan(slots.getFirst().host(), program, exported, page.isGiven());
       case RING -> new RingPlan(slots, program, exported, page.isGiven());
-      default -> new ClusterPlan(slots, servers, training, port, program, exported);
+      default -> new ClusterPlan(slots, servers, training, port, program, exported, credentials);
     };
   }
 

@@ -132,8 +132,8 @@ class KubernetesCommandTest {
     assertFalse(pod.getAutomountServiceAccountToken());
     assertFalse(c.getSecurityContext().getAllowPrivilegeEscalation());
     assertTrue(c.getSecurityContext().getReadOnlyRootFilesystem());
-    assertEquals(2222, c.getLivenessProbe().getGrpc().getPort());
-    assertEquals(2222, c.getStartupProbe().getGrpc().getPort());
+    assertEquals(2222, c.getLivenessProbe().getTcpSocket().getPort().getIntValue());
+    assertEquals(2222, c.getStartupProbe().getTcpSocket().getPort().getIntValue());
     assertTrue(c.getResources().getRequests().containsKey("memory"));
     // Longer than the 60 s a task gives its job to save.
     assertEquals(90, pod.getTerminationGracePeriodSeconds());
@@ -150,7 +150,11 @@ class KubernetesCommandTest {
     assertEquals(20, job.getSpec().getBackoffLimit());
     assertEquals("RuntimeDefault", pod.getSecurityContext().getSeccompProfile().getType());
     assertEquals(List.of("ALL"), c.getSecurityContext().getCapabilities().getDrop());
-    assertEquals("1Gi", pod.getVolumes().getLast().getEmptyDir().getSizeLimit().toSuffixedString());
+    assertEquals("1Gi", pod.getVolumes().get(1).getEmptyDir().getSizeLimit().toSuffixedString());
+    // What they prove themselves with comes from a secret, and is no part of the manifest.
+    assertEquals("mnist-credentials", pod.getVolumes().getLast().getSecret().getSecretName());
+    assertEquals("/credentials", variable(job, "MILLRACE_CREDENTIALS"));
+    assertEquals("0.0.0.0", variable(job, "MILLRACE_BIND"));
   }
 
   @Test

@@ -213,6 +213,10 @@ public final class MasterClient implements AutoCloseable {
         return clients.connect("", address, shorter(timeout));
       } catch (IOException e) {
         LOG.debug("No process of this user at {} any more: {}", address, e.toString());
+      } catch (MillraceException e) {
+        if (e.code() != Code.DEADLINE_EXCEEDED || !waitForReady) {
+          throw e;
+        }
       }
     }
     return clients.connect(
@@ -220,8 +224,7 @@ public final class MasterClient implements AutoCloseable {
   }
 
   private static Duration shorter(Duration timeout) {
-    return Duration.ofNanos(
-        Math.clamp(timeout.toNanos(), MIN_ATTEMPT_NANOS, MAX_ATTEMPT_NANOS));
+    return Duration.ofNanos(Math.clamp(timeout.toNanos(), MIN_ATTEMPT_NANOS, MAX_ATTEMPT_NANOS));
   }
 
   /** Links without gRPC; tries again until the master is there, if wanted. */
