@@ -65,10 +65,13 @@ public final class Transpose {
   /** The shape of a tensor whose dimensions are permuted. */
   public static List<Shape> infer(ShapeContext c) {
     Shape in = c.input(0);
+    Shape p = c.input(1);
+    if (p.hasRank() && p.rank() != 1) {
+      throw MillraceException.invalid("perm must be a vector; it has shape %s.", p);
+    }
     Tensor perm = c.constant(1);
     if (perm == null) {
-      Shape p = c.input(1);
-      int rank = in.hasRank() ? in.rank() : p.hasRank() ? (int) p.dim(0) : -1;
+      int rank = in.hasRank() ? in.rank() : p.hasRank() ? Math.toIntExact(p.dim(0)) : -1;
       return List.of(rank < 0 ? Shape.unknown() : Shape.unknownOfRank(rank));
     }
     if (!in.hasRank()) {
