@@ -40,6 +40,7 @@ class LibraryTest {
           "base",
           "tensor",
           "collective",
+          "net",
           "proto",
           "storage",
           "graph",

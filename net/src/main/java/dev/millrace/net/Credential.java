@@ -2,7 +2,7 @@ package dev.millrace.net;
 
 import dev.millrace.base.Code;
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -364,6 +364,6 @@ public final class Credential {
     return identity()
         + " of "
         + job()
-        + (validUntil().isBefore(Timers.system().wallTime()) ? ", expired" : "");
+        + (validUntil().isBefore(Context.current().timers().wallTime()) ? ", expired" : "");
   }
 }

@@ -1,7 +1,7 @@
 package dev.millrace.net;
 
 import dev.millrace.base.MillraceException;
-import dev.millrace.base.Timers;
+import dev.millrace.base.context.Context;
 import java.io.ByteArrayInputStream;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
@@ -159,7 +159,7 @@ public final class JobAuthority {
       PrivateKey issuerKey,
       Duration valid,
       List<byte[]> extensions) {
-    Instant now = Timers.system().wallTime();
+    Instant now = Context.current().timers().wallTime();
     byte[] algorithm = algorithm(issuerKey);
     List<byte[]> fields = new ArrayList<>();
     fields.add(Der.structure(0, Der.integer(2)));

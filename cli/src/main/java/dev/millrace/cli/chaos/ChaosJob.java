@@ -55,11 +55,7 @@ final class ChaosJob implements AutoCloseable {
             settings.durability().toString()));
     plan =
         ClusterPlan.here(
-            settings.ps(),
-            settings.workers(),
-            Program.java(words),
-            Map.of(),
-            new JobCredentials());
+            settings.ps(), settings.workers(), Program.java(words), Map.of(), new JobCredentials());
     plan.tasks().forEach(t -> tasks.put(t.name(), t));
   }
 

@@ -123,7 +123,9 @@ public final class Links implements AutoCloseable {
     this.service = service;
     this.threads = threads;
     this.folder = folder(platform, settings);
-    Path siblings = folder == null ? null : folder.path().getParent();
+    // A process without links is not greeted by its socket, and greets nobody by theirs.
+    Path siblings =
+        folder == null || !settings.get(ClusterSettings.LINK) ? null : folder.path().getParent();
     try {
       endpoint =
           new Endpoint(

@@ -128,6 +128,7 @@ public final class LinkEndpoint implements LinkService, AutoCloseable {
     DeviceSpec d = DeviceSpec.parse(task);
     return d.job() + "/" + d.task();
   }
+
   /** The links of this task. */
   public Links links() {
     return links;

@@ -63,9 +63,7 @@ public final class StatusClient implements AutoCloseable {
 
   /** The same, with what {@code request} asks for. */
   public CompletableFuture<TaskFacts> facts(TaskFactsRequest request, Duration timeout) {
-    return direct()
-        ? call(GrpcMethods.FACTS, request, timeout)
-        : worker.facts(request, timeout);
+    return direct() ? call(GrpcMethods.FACTS, request, timeout) : worker.facts(request, timeout);
   }
 
   private boolean direct() {

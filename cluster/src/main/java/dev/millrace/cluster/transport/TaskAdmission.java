@@ -84,7 +84,7 @@ public final class TaskAdmission {
               : "%s: the host of its address, '%s', does not resolve. Correct the cluster spec or"
                   + " the name service, or say which address to listen on with --bind.",
           task,
-          host);
+          told ? host : address);
     }
   }
 }
