@@ -44,7 +44,7 @@ class ForeignLauncherTest {
     List<String> last = lines.stream().filter(l -> l.contains("test accuracy")).toList();
     assertEquals(1, last.size(), lines.toString());
     assertEquals(
-        1, lines.stream().filter(l -> l.startsWith("step 100/100")).count(), "rank 0 only");
+        1, lines.stream().filter(l -> l.startsWith("step 100/100  loss")).count(), "rank 0 only");
     assertTrue(Double.parseDouble(last.getFirst().split(" ")[2]) > 80, last.getFirst());
   }
 }
