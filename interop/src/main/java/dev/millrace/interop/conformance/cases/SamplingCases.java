@@ -105,7 +105,8 @@ public final class SamplingCases extends CaseTable {
   }
 
   private OpCase poisson(String op, Tensor shape, Tensor rate) {
-    OpCase c = op(op, shape, rate).with("seed", 5).noGradient();
+    // With some other rates, infinity among them, TensorFlow's kernel does not end.
+    OpCase c = op(op, shape, rate).with("seed", 5).noGradient().fixed(1);
     if (shape.longAt(0) >= 0) {
       c.fixed(0);
     }
