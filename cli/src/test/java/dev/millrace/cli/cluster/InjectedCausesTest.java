@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -33,8 +32,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /**
- * Causes injected into a real job of a parameter server and four workers. Each must be named
- * rightly; a job without a cause gets no blame. It needs the machine to itself.
+ * A worker that is stopped in a real job of a parameter server and four workers must be named; a
+ * job without a cause gets no blame. Other causes are tested on figures, by {@code JudgeTest}. It
+ * needs the machine to itself.
  */
 @Slow
 @Isolated
@@ -173,75 +173,5 @@ class InjectedCausesTest {
     } finally {
       signal("CONT", pid);
     }
-  }
-
-  @Test
-  void processesThatTakeTheProcessorsAreNamed() throws IOException {
-    List<Process> hogs = new ArrayList<>();
-    int from = said.size();
-    try {
-      for (int i = 0; i < 2 * Runtime.getRuntime().availableProcessors(); i++) {
-        hogs.add(new ProcessBuilder("sh", "-c", "while :; do :; done").start());
-      }
-      named("busy processes", Cause.CPU, "", from);
-    } finally {
-      hogs.forEach(Process::destroyForcibly);
-    }
-  }
-
-  @Test
-  void aSlowParameterServerIsNamed() throws Exception {
-    long pid = pid("ps/0");
-    AtomicBoolean on = new AtomicBoolean(true);
-    int from = said.size();
-    Thread brake =
-        Thread.ofPlatform()
-            .start(
-                () -> {
-                  try {
-                    while (on.get()) {
-                      signal("STOP", pid);
-                      LockSupport.parkNanos(60_000_000);
-                      signal("CONT", pid);
-                      LockSupport.parkNanos(12_000_000);
-                    }
-                  } catch (IOException e) {
-                    throw new IllegalStateException(e);
-                  }
-                });
-    try {
-      named("a parameter server that runs a sixth of the time", Cause.SERVER, "ps/0", from);
-    } finally {
-      on.set(false);
-      brake.join(10_000);
-      signal("CONT", pid);
-    }
-  }
-
-  @Test
-  void aWorkerWithTwiceTheBatchIsNamed() throws IOException {
-    restart("worker/3", "-Xmx300m", "--batch-size", "200");
-    named("twice the batch", Cause.BATCH, "worker/3", said.size());
-  }
-
-  @Test
-  void aWorkerWhoseHeapIsTooSmallIsNamed() throws IOException {
-    restart("worker/3", "-Xmx23m");
-    named("a heap of 23 MB", Cause.GC, "worker/3", said.size());
-  }
-
-  /** Replaces a worker, and waits until it trains. */
-  private void restart(String task, String heap, String... more) throws IOException {
-    tasks.get(task).close();
-    start("worker", 3, heap, more);
-    long old = pid(task);
-    await(
-        "the new " + task + " trains",
-        120,
-        () ->
-            pid(task) != old
-                && watch.state().tasks().stream()
-                    .anyMatch(t -> t.name().equals(task) && !t.figures().phase().isEmpty()));
-    LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(8));
   }
 }
