@@ -15,8 +15,10 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import jdk.net.ExtendedSocketOptions;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -44,6 +46,9 @@ public final class Endpoint implements AutoCloseable {
 
   private static final long SHORTEST_PAUSE_NANOS = 100_000_000L;
   private static final long LONGEST_PAUSE_NANOS = 3_200_000_000L;
+
+  /** How long closing waits for a thread that accepts. */
+  private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
 
   /** Limit on connections that are not settled; the oldest is closed beyond it. */
   private static final int MAX_UNSETTLED = 256;
@@ -85,6 +90,9 @@ public final class Endpoint implements AutoCloseable {
 
   /** Connections that are not settled, and since when. */
   private final Map<SocketChannel, Long> unsettled = new ConcurrentHashMap<>();
+
+  /** Those that run {@link #accept}. */
+  private final List<Thread> acceptors = new CopyOnWriteArrayList<>();
 
   private volatile boolean stopped;
 
@@ -161,7 +169,9 @@ public final class Endpoint implements AutoCloseable {
   public void start() {
     for (ServerSocketChannel c : new ServerSocketChannel[] {tcp, unix}) {
       if (c != null) {
-        platform.newThread(config.name + "-accept", () -> accept(c)).start();
+        Thread t = platform.newThread(config.name + "-accept", () -> accept(c));
+        acceptors.add(t);
+        t.start();
       }
     }
   }
@@ -355,5 +365,15 @@ public final class Endpoint implements AutoCloseable {
     quietly(tcp);
     quietly(unix);
     unsettled.keySet().forEach(Endpoint::quietly);
+    // The system may listen on until the thread has left its call.
+    try {
+      for (Thread t : acceptors) {
+        if (t != Thread.currentThread()) {
+          platform.timers().join(t, CLOSE_LIMIT);
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }
