@@ -31,7 +31,7 @@ class EndpointTest {
   private static final Duration LIMIT = Duration.ofSeconds(20);
   private static final JobAuthority JOB = JobAuthority.create(Duration.ofDays(1));
 
-  /** Answers each message of 4 bytes of length and so many of content with who sent it. */
+  /** Answers each message, a length of 4 bytes and its content, with who sent it. */
   private static final class Echo implements Endpoint.Protocol {
     final CompletableFuture<PeerIdentity> served = new CompletableFuture<>();
     final AtomicInteger count = new AtomicInteger();

@@ -120,7 +120,7 @@ record RowGroupSplit(Footer footer, RowGroup group, List<Column> columns) implem
       if (position[0] > group.getNum_rows()) {
         throw MillraceException.failedPrecondition(
             "A row group of %s has %d rows, fewer than the %d that were read when the position was"
-                + " saved. Give the training the data it had, or start anew in another folder.",
+                + " saved. Give the training the data it had, or start over in another folder.",
             footer.file(), group.getNum_rows(), position[0]);
       }
       if (position[0] > 0) {

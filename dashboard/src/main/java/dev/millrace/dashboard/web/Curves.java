@@ -23,7 +23,7 @@ final class Curves {
   private static final int POINTS = 600;
   private static final int RUNS = 12;
 
-  /** What was read of a folder when its event files had so many bytes. */
+  /** What was read of a folder, and the total size of its event files then. */
   private record Read(long bytes, Map<Scalars.Key, List<Scalars.Point>> series) {}
 
   private final Map<Path, Read> known = new ConcurrentHashMap<>();

@@ -427,7 +427,7 @@ class ProcessStoreTest {
       Variable other = make(store, "other", 1, new float[1000]);
       store.commit(1);
       add(v, STEP.stepId(0), 1); // in memory only
-      for (int i = 2; i < 200; i++) { // the journal begins anew several times
+      for (int i = 2; i < 200; i++) { // the journal restarts several times
         add(other, i, 1);
         store.commit(i);
       }

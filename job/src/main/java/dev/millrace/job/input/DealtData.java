@@ -171,7 +171,7 @@ public record DealtData(Dataset source, InputLedger ledger, int worker, long epo
       return MillraceException.failedPrecondition(
           "The training data ends before the place that was saved: worker %d had taken %d elements"
               + " of its part %d of epoch %d, which has fewer now. Give the job the data it had, or"
-              + " start anew with another --log-dir.",
+              + " start over with another --log-dir.",
           worker, given, part, epoch);
     }
 

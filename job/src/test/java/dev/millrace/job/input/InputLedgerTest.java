@@ -32,7 +32,7 @@ class InputLedgerTest {
   /** How often an element was made. */
   private final AtomicInteger made = new AtomicInteger();
 
-  /** The numbers from 0 on in so many parts of different sizes, some of them empty. */
+  /** The numbers from 0 on, in parts of different sizes, some of them empty. */
   private Dataset data(int parts) {
     List<Dataset> all = new ArrayList<>();
     for (int p = 0; p < parts; p++) {
@@ -63,7 +63,7 @@ class InputLedgerTest {
     return ledger;
   }
 
-  /** Trains with so many workers, of which each takes some elements in batches. */
+  /** Trains with several workers, each of which takes some elements in batches. */
   private int train(Dataset data, long epochs, int... takes) {
     InputLedger ledger = ledger(data, takes.length);
     int taken = 0;

@@ -134,7 +134,7 @@ public final class CandidateSamplers {
     return classes;
   }
 
-  /** How often each class occurs among {@code n} that took so many tries. */
+  /** The expected count of each class among {@code n} samples, given the number of tries. */
   private static void expect(RangeSampler sampler, Tensor classes, Tensor out, int n, int tries) {
     for (long i = 0; i < classes.elements(); i++) {
       long value = classes.longAt(i);

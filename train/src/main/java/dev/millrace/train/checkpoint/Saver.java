@@ -253,7 +253,7 @@ public final class Saver {
               + folder
               + " are damaged; the latest: "
               + first.getMessage()
-              + " Move the folder away to start anew.");
+              + " Move the folder away to start over.");
     }
     return Optional.empty();
   }

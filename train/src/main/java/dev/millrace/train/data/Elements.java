@@ -82,7 +82,7 @@ public interface Elements extends AutoCloseable {
     if (skip(elements, n) < n) {
       throw MillraceException.failedPrecondition(
           "The input ends before the position that was saved: it has fewer elements than it had"
-              + " then. Give the training the data it had, or start anew in another folder.");
+              + " then. Give the training the data it had, or start over in another folder.");
     }
   }
 

@@ -104,7 +104,7 @@ record Joined(List<? extends Dataset> parts) implements Dataset {
       if (part > parts.size()) {
         throw MillraceException.failedPrecondition(
             "The position that was saved is in part %d of the data, which has %d parts now. Give"
-                + " the training the data it had, or start anew in another folder.",
+                + " the training the data it had, or start over in another folder.",
             part, parts.size());
       }
       if (part < parts.size() && position[2] >= 0) {

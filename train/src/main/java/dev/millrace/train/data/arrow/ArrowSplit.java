@@ -83,7 +83,7 @@ record ArrowSplit(ArrowFile file, ArrowFile.Block block, List<Column> columns) i
         if (given > rows) {
           throw MillraceException.failedPrecondition(
               "A record batch of %s has %d rows, fewer than the %d that were read when the position"
-                  + " was saved. Give the training the data it had, or start anew in another"
+                  + " was saved. Give the training the data it had, or start over in another"
                   + " folder.",
               file.file(), rows, given);
         }

@@ -162,7 +162,7 @@ public record LengthBuckets(
         if (batch == null) {
           throw MillraceException.failedPrecondition(
               "The input ends before the position that was saved: it has %d batches now, and had"
-                  + " more than %d. Give the training the data it had, or start anew in another"
+                  + " more than %d. Give the training the data it had, or start over in another"
                   + " folder.",
               given, wanted);
         }

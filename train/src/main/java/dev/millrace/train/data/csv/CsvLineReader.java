@@ -66,7 +66,7 @@ final class CsvLineReader implements AutoCloseable {
     } catch (EOFException e) {
       throw MillraceException.failedPrecondition(
           "%s ends before byte %d, where the input was when its position was saved. Give the"
-              + " training the data it had, or start anew in another folder.",
+              + " training the data it had, or start over in another folder.",
           range.file(), offset);
     } catch (IOException | RuntimeException e) {
       throw InputFiles.unreadable(range.file(), e);

@@ -84,7 +84,7 @@ record RecordSplit(FileRange range, RecordParser.Factory parser, BadRows badRows
         if (e instanceof EOFException) {
           throw MillraceException.failedPrecondition(
               "%s ends before byte %d, where the input was when its position was saved. Give the"
-                  + " training the data it had, or start anew in another folder.",
+                  + " training the data it had, or start over in another folder.",
               range.file(), offset);
         }
         throw InputFiles.unreadable(range.file(), e);
